@@ -1,0 +1,1 @@
+"""The service's faces, its settings, and the one place that wires everything."""

@@ -1,0 +1,85 @@
+"""The ASGI application: routes, middleware, start and stop."""
+
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Final, TypedDict
+
+import structlog
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from api.access import AccessMiddleware
+from api.composition import Service, open_service
+from api.documents import Documents, UsePrepared
+from api.graphql import GraphQLOverHTTP
+from api.responses import json_response
+from api.sample import load_sample
+from api.settings import Settings
+from schema import build_schema
+
+VERSION: Final = metadata.version("loregraph")
+STATIC: Final = Path(str(resources.files("api"))) / "static"
+
+_log: Final = structlog.get_logger(__name__)
+
+
+class State(TypedDict):
+    service: Service
+
+
+def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[State]:
+        async with open_service(settings) as service:
+            if sample is not None:
+                await load_sample(service, sample)
+            # What lives until the end need not be walked by the collector again and again.
+            gc.collect()
+            gc.freeze()
+            _log.info("started", version=VERSION, data_dir=str(settings.data_dir), owners=len(settings.tokens) or 1)
+            yield {"service": service}
+        _log.info("stopped")
+
+    return Starlette(
+        routes=[
+            Route("/", _to_graphiql),
+            Route("/health", _health),
+            Route("/graphql", _graphql(settings)),
+            Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
+        ],
+        middleware=[
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST", "PUT", "DELETE"],
+                allow_headers=["authorization", "content-type", "if-match"],
+                expose_headers=["etag"],
+            ),
+            Middleware(AccessMiddleware, tokens=settings.tokens),
+        ],
+        lifespan=lifespan,
+    )
+
+
+def _graphql(settings: Settings) -> GraphQLOverHTTP:
+    documents = Documents()
+    schema = build_schema([lambda: UsePrepared(documents)])
+    return GraphQLOverHTTP(schema, settings.max_body_bytes, STATIC / "graphiql.html")
+
+
+async def _to_graphiql(_: Request) -> Response:
+    return RedirectResponse("/graphql")
+
+
+async def _health(request: Request) -> Response:
+    service: Service = request.state.service
+    degraded = await service.degraded()
+    return json_response({"status": "ok", "version": VERSION, "degraded": degraded})

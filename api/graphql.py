@@ -1,0 +1,188 @@
+"""GraphQL over HTTP: a strict front door, then the schema.
+
+Strawberry's own view answers 500 to bodies such as `null` or `[null]` and knows no
+`application/graphql-response+json`; this follows the GraphQL-over-HTTP specification instead.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import structlog
+from graphql import GraphQLError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
+from strawberry import Schema
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
+
+from api.access import owner_of, wants_page
+from api.composition import Service, make_id
+from api.responses import json_response, refusal
+from domain.errors import DomainError
+from schema.context import RequestContext
+from schema.loaders import Loaders
+from schema.problems import ProblemCode, problem_of
+
+JSON: Final = "application/json"
+GRAPHQL_JSON: Final = "application/graphql-response+json"
+
+_log: Final = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False)
+class RefusedError(Exception):
+    status: int
+    message: str
+    code: ProblemCode = ProblemCode.BAD_INPUT
+    allow: str | None = None
+
+    def response(self) -> Response:
+        headers = {"allow": self.allow} if self.allow else None
+        return refusal(self.status, self.code, self.message, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    query: str
+    variables: dict[str, Any]
+    operation_name: str | None
+
+
+class GraphQLOverHTTP:
+    def __init__(self, schema: Schema, max_body_bytes: int, graphiql: Path) -> None:
+        self.schema = schema
+        self.max_body_bytes = max_body_bytes
+        self.graphiql = graphiql
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = self._page() if wants_page(scope) else await self._answer(request)
+        except RefusedError as refused:
+            response = refused.response()
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    def _page(self) -> Response:
+        if not self.graphiql.exists():
+            raise RefusedError(404, "GraphiQL is not built; `make run` builds it.", ProblemCode.NOT_FOUND)
+        return FileResponse(self.graphiql)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method not in ("GET", "POST"):
+            raise RefusedError(405, "GraphQL is asked with GET or POST.", allow="GET, POST")
+        media_type = _answer_type(request.headers.get("accept", "*/*"))
+        asked = _from_parameters(request) if request.method == "GET" else await self._from_body(request)
+        result = await self._execute(request, asked)
+        body: dict[str, object] = {}
+        if result.errors:
+            body["errors"] = [describe_error(error) for error in result.errors]
+        if not _was_not_run(result):
+            body["data"] = result.data
+        status = 400 if _was_not_run(result) and media_type == GRAPHQL_JSON else 200
+        return json_response(body, status, f"{media_type}; charset=utf-8")
+
+    async def _execute(self, request: Request, asked: GraphQLRequest) -> ExecutionResult:
+        service: Service = request.state.service
+        use_cases = service.use_cases(owner_of(request))
+        try:
+            return await self.schema.execute(
+                asked.query,
+                variable_values=asked.variables,
+                operation_name=asked.operation_name,
+                context_value=RequestContext(use_cases, Loaders(use_cases), make_id),
+                allowed_operation_types=OperationType.from_http(request.method),  # type: ignore[arg-type]
+            )
+        except InvalidOperationTypeError as error:
+            raise RefusedError(405, error.as_http_error_reason(request.method), allow="POST") from error
+        except CannotGetOperationTypeError as error:
+            raise RefusedError(400, error.as_http_error_reason()) from error
+
+    async def _from_body(self, request: Request) -> GraphQLRequest:
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type != JSON:
+            raise RefusedError(415, f"Send the request as {JSON}.")
+        try:
+            body = orjson.loads(await self._read(request))
+        except orjson.JSONDecodeError as error:
+            raise RefusedError(400, f"The body is not JSON: {error}.") from error
+        return _checked(body)
+
+    async def _read(self, request: Request) -> bytes:
+        chunks, size = [], 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > self.max_body_bytes:
+                raise RefusedError(
+                    413,
+                    f"The request is larger than {self.max_body_bytes:,} bytes; send it in parts.",
+                    ProblemCode.TOO_COSTLY,
+                )
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+
+def _from_parameters(request: Request) -> GraphQLRequest:
+    given: dict[str, object] = dict(request.query_params)
+    for name in ("variables", "extensions"):
+        if name in given:
+            try:
+                given[name] = orjson.loads(str(given[name]) or "null")
+            except orjson.JSONDecodeError as error:
+                raise RefusedError(400, f"`{name}` is not JSON: {error}.") from error
+    return _checked(given)
+
+
+def _checked(body: object) -> GraphQLRequest:
+    if not isinstance(body, dict):
+        raise RefusedError(400, "Send one JSON object with `query`; batches are not supported.")
+    query, variables = body.get("query"), body.get("variables")
+    operation_name, extensions = body.get("operationName"), body.get("extensions")
+    if not isinstance(query, str) or not query.strip():
+        raise RefusedError(400, "`query` must be the text of a GraphQL document.")
+    if not isinstance(variables, dict | None):
+        raise RefusedError(400, "`variables` must be an object.")
+    if not isinstance(operation_name, str | None):
+        raise RefusedError(400, "`operationName` must be a text.")
+    if not isinstance(extensions, dict | None):
+        raise RefusedError(400, "`extensions` must be an object.")
+    return GraphQLRequest(query, variables or {}, operation_name or None)
+
+
+def _answer_type(accept: str) -> str:
+    """The first that fits; clients from before the specification get plain JSON."""
+    accepted = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    for media_type in accepted:
+        if media_type in (JSON, GRAPHQL_JSON):
+            return media_type
+    if not {"*/*", "application/*", ""} & set(accepted):
+        raise RefusedError(406, f"Answers are {GRAPHQL_JSON} or {JSON}.")
+    return JSON
+
+
+def _was_not_run(result: ExecutionResult) -> bool:
+    """Request errors have no path into the answer, and then there is no answer."""
+    return result.data is None and all(error.path is None for error in result.errors or ())
+
+
+def describe_error(error: GraphQLError) -> dict[str, object]:
+    formatted: dict[str, object] = dict(error.formatted)
+    cause: Exception | None = error
+    while isinstance(cause, GraphQLError):
+        cause = cause.original_error
+    if isinstance(cause, DomainError):
+        problem = problem_of(cause)
+        formatted["message"] = problem.message
+        formatted["extensions"] = {"code": problem.code.value, "path": problem.path}
+    elif cause is not None:
+        _log.error("unexpected_error", path=error.path, exc_info=cause)
+        formatted["message"] = "Unexpected error"
+        formatted["extensions"] = {"code": ProblemCode.INTERNAL.value}
+    else:
+        formatted["extensions"] = {"code": ProblemCode.BAD_INPUT.value} | (error.extensions or {})
+    return formatted

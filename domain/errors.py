@@ -1,0 +1,98 @@
+"""What can go wrong, as facts; `schema.problems` turns them into words for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.entities import EntityRef
+
+Path = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class DomainError(Exception):
+    """`path` names the argument at fault, in the names of the domain."""
+
+    path: Path
+
+
+@dataclass(eq=False)
+class EntityNotFoundError(DomainError):
+    ref: EntityRef
+
+
+@dataclass(eq=False)
+class MemoryNotFoundError(DomainError):
+    memory_id: str
+
+
+@dataclass(eq=False)
+class IdTakenError(DomainError):
+    id: str
+
+
+@dataclass(eq=False)
+class ChapterNumberTakenError(DomainError):
+    number: int
+    chapter_id: str
+
+
+@dataclass(eq=False)
+class InvalidInputError(DomainError):
+    """The caller can mend it by sending something else."""
+
+
+@dataclass(eq=False)
+class RequiredError(InvalidInputError):
+    """Empty, blank or null where a value must stand."""
+
+
+@dataclass(eq=False)
+class TextTooLongError(InvalidInputError):
+    length: int
+    limit: int
+
+
+@dataclass(eq=False)
+class ForbiddenCharacterError(InvalidInputError):
+    character: str
+    position: int
+
+
+@dataclass(eq=False)
+class InvalidIdError(InvalidInputError):
+    id: str
+
+
+@dataclass(eq=False)
+class OutOfRangeError(InvalidInputError):
+    value: int
+    low: int
+    high: int
+
+
+@dataclass(eq=False)
+class TooManyItemsError(InvalidInputError):
+    count: int
+    limit: int
+
+
+@dataclass(eq=False)
+class EndsBeforeStartError(InvalidInputError):
+    start: int
+    end: int
+
+
+@dataclass(eq=False)
+class InvalidCursorError(InvalidInputError):
+    cursor: str
+
+
+@dataclass(eq=False)
+class StorageUnavailableError(DomainError):
+    """The database could not take the write (disk full, locked, damaged); nothing of it was kept."""
+
+    reason: str
+
+
+def at(path: Sequence[str], *more: str | int) -> Path:
+    return (*path, *(str(part) for part in more))

@@ -1,0 +1,144 @@
+"""What the domain asks of the outside; every store is already bound to one owner."""
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from domain.entities import Book, Entity, EntityRef, EntityType
+from domain.memories import Memory
+from domain.paging import Page, PageRequest
+
+T = TypeVar("T")
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which of a book's entities are asked for; an empty `name_contains` asks for all."""
+
+    type: EntityType
+    name_contains: str = ""
+
+
+class GraphReader(Protocol):
+    """Batched reads. Keys without an answer are absent from the mapping."""
+
+    @abstractmethod
+    async def entities(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, Entity]: ...
+
+    @abstractmethod
+    async def books(self, page: PageRequest) -> Page[Book]:
+        """In the order they were created."""
+
+    @abstractmethod
+    async def count_books(self) -> int: ...
+
+    @abstractmethod
+    async def entities_of(
+        self, book_ids: Collection[str], listing: Listing, page: PageRequest
+    ) -> Mapping[str, Page[Entity]]:
+        """Chapters by number, others in the order they were created."""
+
+    @abstractmethod
+    async def count_entities_of(self, book_ids: Collection[str], listing: Listing) -> Mapping[str, int]: ...
+
+    @abstractmethod
+    async def memories(self, memory_ids: Collection[str]) -> Mapping[str, Memory]: ...
+
+    @abstractmethod
+    async def attachments(self, memory_ids: Collection[str]) -> Mapping[str, tuple[EntityRef, ...]]:
+        """In the order they were attached."""
+
+    @abstractmethod
+    async def memories_of(self, book_ids: Collection[str], page: PageRequest) -> Mapping[str, Page[Memory]]:
+        """Every memory of each book, newest access first."""
+
+    @abstractmethod
+    async def count_memories_of(self, book_ids: Collection[str]) -> Mapping[str, int]: ...
+
+    @abstractmethod
+    async def attached_to(self, refs: Collection[EntityRef], page: PageRequest) -> Mapping[EntityRef, Page[Memory]]:
+        """Newest access first."""
+
+    @abstractmethod
+    async def count_attached_to(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, int]: ...
+
+    @abstractmethod
+    async def attached_to_any(self, book_id: str, refs: Collection[EntityRef], page: PageRequest) -> Page[Memory]:
+        """Each memory once, newest access first."""
+
+    @abstractmethod
+    async def count_attached_to_any(self, book_id: str, refs: Collection[EntityRef]) -> int: ...
+
+    @abstractmethod
+    async def most_relevant_attached(
+        self, refs: Collection[EntityRef], limit: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """Pinned first, then newest access."""
+
+    @abstractmethod
+    async def chapter_with_number(self, book_id: str, number: int) -> str | None: ...
+
+
+class GraphWriter(GraphReader, Protocol):
+    """Reads and writes inside one transaction."""
+
+    @abstractmethod
+    async def add_entity(self, entity: Entity) -> None: ...
+
+    @abstractmethod
+    async def replace_entity(self, entity: Entity) -> None: ...
+
+    @abstractmethod
+    async def delete_entity(self, ref: EntityRef) -> None:
+        """Also detaches it, and with a book goes all it owns."""
+
+    @abstractmethod
+    async def add_memories(self, memories: Sequence[Memory]) -> None: ...
+
+    @abstractmethod
+    async def replace_memory(self, memory: Memory) -> None: ...
+
+    @abstractmethod
+    async def delete_memory(self, memory_id: str) -> None: ...
+
+    @abstractmethod
+    async def attach(self, refs_of: Mapping[str, Collection[EntityRef]]) -> None:
+        """By memory id; what is attached already stays as it is."""
+
+    @abstractmethod
+    async def detach(self, memory_ids: Collection[str], refs: Collection[EntityRef]) -> None:
+        """A memory left with none is attached to its book."""
+
+    @abstractmethod
+    async def reattach(self, memory_id: str, refs: Collection[EntityRef]) -> None:
+        """Replaces all attachments of the memory."""
+
+
+class GraphStore(GraphReader, Protocol):
+    @abstractmethod
+    async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
+        """Runs `work` in one transaction: its answer is durable, or nothing of it happened."""
+
+
+class KeywordIndex(Protocol):
+    """Finds memories by the words in them."""
+
+    @abstractmethod
+    async def naming(
+        self, book_id: str, names_of: Mapping[EntityRef, Sequence[str]], limit: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """Memories whose summary or content contains a whole name; pinned first, then newest access."""
+
+    @abstractmethod
+    async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:
+        """Ids of the memories whose summary or content contains the query; at most `limit`."""
+
+
+class AccessLog(Protocol):
+    @abstractmethod
+    def record(self, memory_id: str, at: datetime) -> None:
+        """Noted at once, written within a second."""

@@ -1,0 +1,18 @@
+"""One function per thing a client can ask: the only door to the domain."""
+
+from dataclasses import dataclass
+
+from domain.usecases.attachments import Attachments
+from domain.usecases.book_import import BookImport
+from domain.usecases.entities import Entities
+from domain.usecases.memories import Memories
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """Everything one owner can ask."""
+
+    entities: Entities
+    memories: Memories
+    attachments: Attachments
+    book_import: BookImport

@@ -1,0 +1,148 @@
+"""One writer with a queue, a few readers: how every statement reaches the database."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import aiosqlite
+
+from domain.errors import StorageUnavailableError
+from persistence import migrations, sqlite
+from persistence.sqlite import Parameters, Row
+
+T = TypeVar("T")
+
+READERS = 4
+MAX_GROUP = 256
+
+
+class Transaction:
+    """The writer's connection, lent to one job at a time."""
+
+    def __init__(self, db: aiosqlite.Connection) -> None:
+        self._db = db
+
+    async def fetch(self, sql: str, parameters: Parameters = ()) -> Sequence[Row]:
+        return await _fetch(self._db, sql, parameters)
+
+    async def execute(self, sql: str, parameters: Parameters = ()) -> None:
+        await _fetch(self._db, sql, parameters)
+
+    async def execute_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        cursor = await self._db.executemany(sql, rows)
+        await cursor.close()
+
+
+@dataclass(slots=True)
+class _Job(Generic[T]):
+    work: Callable[[Transaction], Awaitable[T]]
+    done: asyncio.Future[T]
+    error: BaseException | None = None
+    answer: T | None = None
+
+    def settle(self) -> None:
+        if self.done.done():
+            return
+        if self.error is not None:
+            self.done.set_exception(self.error)
+        else:
+            self.done.set_result(self.answer)  # type: ignore[arg-type]
+
+
+@dataclass
+class Engine:
+    """Open with `Engine.open`, and close: a connection left open keeps the process alive."""
+
+    path: Path
+    _writer: aiosqlite.Connection
+    _readers: Sequence[aiosqlite.Connection]
+    _max_group: int
+    _idle: asyncio.LifoQueue[aiosqlite.Connection] = field(default_factory=asyncio.LifoQueue)
+    _jobs: "asyncio.Queue[_Job[object] | None]" = field(default_factory=asyncio.Queue)
+    _writing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, path: Path, *, readers: int = READERS, max_group: int = MAX_GROUP) -> "Engine":
+        """Creates or upgrades the file; refuses one that a newer Loregraph wrote."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        writer = await sqlite.connect(path, read_only=False)
+        try:
+            await migrations.upgrade(writer, path)
+            reading = [await sqlite.connect(path, read_only=True) for _ in range(readers)]
+        except BaseException:
+            await writer.close()
+            raise
+        engine = cls(path, writer, reading, max_group)
+        for reader in reading:
+            engine._idle.put_nowait(reader)
+        engine._writing = asyncio.create_task(engine._write_until_closed(), name="sqlite-writer")
+        return engine
+
+    async def fetch(self, sql: str, parameters: Parameters = ()) -> Sequence[Row]:
+        reader = await self._idle.get()
+        try:
+            return await _fetch(reader, sql, parameters)
+        finally:
+            self._idle.put_nowait(reader)
+
+    async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """The answer of `work` once it is on disk; when `work` raises, nothing of it is kept."""
+        if self._writing is None or self._writing.done():
+            raise StorageUnavailableError((), "the database is closed")
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put_nowait(_Job(work, done))  # type: ignore[arg-type]
+        return await done
+
+    async def close(self) -> None:
+        """Waits for the writes already accepted."""
+        if self._writing is not None:
+            self._jobs.put_nowait(None)
+            await self._writing
+        for db in (*self._readers, self._writer):
+            await db.close()
+
+    async def _write_until_closed(self) -> None:
+        transaction = Transaction(self._writer)
+        closing = False
+        while not closing:
+            group = [await self._jobs.get()]
+            while not self._jobs.empty() and len(group) < self._max_group:
+                group.append(self._jobs.get_nowait())
+            closing = None in group
+            jobs = [job for job in group if job is not None and not job.done.cancelled()]
+            if jobs:
+                await self._commit_together(transaction, jobs)
+
+    async def _commit_together(self, transaction: Transaction, jobs: Sequence[_Job[object]]) -> None:
+        """One commit, and so one fsync, for all jobs that waited while the last one was written."""
+        try:
+            await transaction.execute("BEGIN IMMEDIATE")
+            for job in jobs:
+                await self._attempt(transaction, job)
+            await transaction.execute("COMMIT")
+        except sqlite.Error as error:
+            with suppress(sqlite.Error):
+                await transaction.execute("ROLLBACK")
+            for job in jobs:
+                job.error = StorageUnavailableError((), str(error))
+        for job in jobs:
+            job.settle()
+
+    async def _attempt(self, transaction: Transaction, job: _Job[object]) -> None:
+        await transaction.execute("SAVEPOINT job")
+        try:
+            job.answer = await job.work(transaction)
+        except Exception as error:
+            if not self._writer.in_transaction:
+                # SQLite itself rolled back (disk full, I/O error): the others' work is gone as well.
+                raise sqlite.Error(str(error)) from error
+            await transaction.execute("ROLLBACK TO job")
+            job.error = StorageUnavailableError((), str(error)) if isinstance(error, sqlite.Error) else error
+        await transaction.execute("RELEASE job")
+
+
+async def _fetch(db: aiosqlite.Connection, sql: str, parameters: Parameters) -> Sequence[Row]:
+    return list(await db.execute_fetchall(sql, parameters))  # type: ignore[arg-type]

@@ -1,0 +1,146 @@
+"""The graph's SQL for reading: whole batches in one statement, pages along an index.
+
+SQLite has no LATERAL join. `json_each((SELECT json_group_array(…) FROM (… LIMIT n)))` is one: for every
+parent it walks the index no further than its page, where a window function would read all of them.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from domain.entities import EntityType
+from persistence.mapping import MEMORY_COLUMNS, SHAPES, Shape
+
+
+def _entities(shape: Shape) -> str:
+    return f"""
+        SELECT {shape.columns} FROM json_each(:ids) AS wanted
+        JOIN {shape.table} ON {shape.table}.owner = :owner AND {shape.table}.id = wanted.value"""
+
+
+def _entities_of(shape: Shape) -> str:
+    return f"""
+        SELECT parent.value, {shape.table}.{shape.position}, {shape.columns}
+        FROM json_each(:book_ids) AS parent
+        JOIN json_each((
+            SELECT json_group_array(seq) FROM (
+                SELECT seq FROM {shape.table}
+                WHERE owner = :owner AND book_id = parent.value AND {_name_filter(shape)}
+                  AND ({shape.position}, id) > (:position, :id)
+                ORDER BY {shape.position}, id LIMIT :limit)
+        )) AS page
+        JOIN {shape.table} ON {shape.table}.seq = page.value
+        ORDER BY parent.key, page.key"""
+
+
+def _count_entities_of(shape: Shape) -> str:
+    return f"""
+        SELECT book_id, COUNT(*) FROM {shape.table}
+        WHERE owner = :owner AND book_id IN (SELECT value FROM json_each(:book_ids)) AND {_name_filter(shape)}
+        GROUP BY book_id"""
+
+
+def _name_filter(shape: Shape) -> str:
+    column = "folded_names" if "aliases" in shape.columns else "name"
+    return f"(:needle = '' OR instr({column}, :needle) > 0)"
+
+
+ENTITIES: Final = {entity_type: _entities(shape) for entity_type, shape in SHAPES.items()}
+_LISTED: Final[Mapping[EntityType, Shape]] = {
+    entity_type: shape for entity_type, shape in SHAPES.items() if entity_type is not EntityType.BOOK
+}
+ENTITIES_OF: Final = {entity_type: _entities_of(shape) for entity_type, shape in _LISTED.items()}
+COUNT_ENTITIES_OF: Final = {entity_type: _count_entities_of(shape) for entity_type, shape in _LISTED.items()}
+
+BOOKS: Final = f"""
+    SELECT seq, {SHAPES[EntityType.BOOK].columns} FROM book
+    WHERE owner = :owner AND (seq, id) > (:position, :id)
+    ORDER BY seq, id LIMIT :limit"""
+
+COUNT_BOOKS: Final = "SELECT COUNT(*) FROM book WHERE owner = :owner"
+
+CHAPTER_WITH_NUMBER: Final = "SELECT id FROM chapter WHERE owner = :owner AND book_id = :book_id AND number = :number"
+
+MEMORIES: Final = f"""
+    SELECT {MEMORY_COLUMNS} FROM json_each(:ids) AS wanted
+    JOIN memory ON memory.owner = :owner AND memory.id = wanted.value"""
+
+ATTACHMENTS: Final = """
+    SELECT attachment.memory_id, entity_type, entity_id FROM json_each(:ids) AS wanted
+    JOIN attachment ON attachment.owner = :owner AND attachment.memory_id = wanted.value
+    ORDER BY attachment.seq"""
+
+MEMORIES_OF: Final = f"""
+    SELECT parent.value, memory.last_accessed_at, {MEMORY_COLUMNS}
+    FROM json_each(:book_ids) AS parent
+    JOIN json_each((
+        SELECT json_group_array(seq) FROM (
+            SELECT seq FROM memory
+            WHERE owner = :owner AND book_id = parent.value AND (last_accessed_at, id) < (:position, :id)
+            ORDER BY last_accessed_at DESC, id DESC LIMIT :limit)
+    )) AS page
+    JOIN memory ON memory.seq = page.value
+    ORDER BY parent.key, page.key"""
+
+COUNT_MEMORIES_OF: Final = """
+    SELECT book_id, COUNT(*) FROM memory
+    WHERE owner = :owner AND book_id IN (SELECT value FROM json_each(:book_ids)) GROUP BY book_id"""
+
+_PAGE_OF_REF: Final = """
+    json_each((
+        SELECT json_group_array(memory_id) FROM (
+            SELECT memory_id FROM attachment
+            WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
+              AND (last_accessed_at, memory_id) < (:position, :id)
+            ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit)
+    )) AS page"""
+
+ATTACHED_TO: Final = f"""
+    SELECT ref.key, memory.last_accessed_at, {MEMORY_COLUMNS}
+    FROM json_each(:refs) AS ref
+    JOIN {_PAGE_OF_REF}
+    JOIN memory ON memory.owner = :owner AND memory.id = page.value
+    ORDER BY ref.key, page.key"""
+
+COUNT_ATTACHED_TO: Final = """
+    SELECT ref.key, (
+        SELECT COUNT(*) FROM attachment
+        WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1)
+    FROM json_each(:refs) AS ref"""
+
+# Each ref's own page is enough to fill the merged one. A ref of another book has none to give.
+ATTACHED_TO_ANY: Final = f"""
+    SELECT DISTINCT memory.last_accessed_at, {MEMORY_COLUMNS}
+    FROM json_each(:refs) AS ref
+    JOIN {_PAGE_OF_REF}
+    JOIN memory ON memory.owner = :owner AND memory.id = page.value AND memory.book_id = :book_id
+    ORDER BY memory.last_accessed_at DESC, memory.id DESC LIMIT :limit"""
+
+COUNT_ATTACHED_TO_ANY: Final = """
+    SELECT COUNT(DISTINCT memory.id) FROM json_each(:refs) AS ref
+    JOIN attachment ON attachment.owner = :owner
+     AND attachment.entity_type = ref.value ->> 0 AND attachment.entity_id = ref.value ->> 1
+    JOIN memory ON memory.owner = :owner AND memory.id = attachment.memory_id AND memory.book_id = :book_id"""
+
+# The pinned have a small index of their own, so neither half reads more than the limit.
+MOST_RELEVANT_ATTACHED: Final = f"""
+    SELECT DISTINCT ref.key, {MEMORY_COLUMNS}
+    FROM json_each(:refs) AS ref
+    JOIN json_each((
+        SELECT json_group_array(memory_id) FROM (
+            SELECT * FROM (
+                SELECT memory_id FROM attachment
+                WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
+                  AND is_pinned = 1
+                ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit)
+            UNION ALL
+            SELECT * FROM (
+                SELECT memory_id FROM attachment
+                WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
+                ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit))
+    )) AS page
+    JOIN memory ON memory.owner = :owner AND memory.id = page.value
+    ORDER BY ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"""
+
+MEMORY_TEXTS: Final = f"""
+    SELECT {MEMORY_COLUMNS} FROM memory WHERE owner = :owner AND book_id = :book_id
+    ORDER BY is_pinned DESC, last_accessed_at DESC, id DESC"""

@@ -1,0 +1,248 @@
+"""The graph of one owner, in SQLite."""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+import orjson
+
+from domain.entities import Book, Entity, EntityRef, EntityType
+from domain.memories import Memory
+from domain.paging import Cursor, Page, PageRequest
+from domain.ports import GraphReader, GraphStore, GraphWriter, Listing
+from domain.text import fold
+from persistence import graph_queries as queries
+from persistence.engine import Engine, Transaction
+from persistence.mapping import (
+    INSERT_MEMORY,
+    SHAPES,
+    UPDATE_MEMORY,
+    entity_to_row,
+    memory_from_row,
+    memory_to_row,
+)
+from persistence.sqlite import Row
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+Fetch = Callable[[str, Mapping[str, object]], Awaitable[Sequence[Row]]]
+
+_BEFORE_ALL: Final = Cursor(-(2**63), "")
+_AFTER_ALL: Final = Cursor(2**63 - 1, "\U0010ffff")
+
+_DELETE_MEMORY: Final = "DELETE FROM memory WHERE owner = :owner AND id = :id"
+
+_ATTACH: Final = """
+    INSERT INTO attachment (owner, entity_type, entity_id, memory_id, is_pinned, last_accessed_at)
+    SELECT owner, :entity_type, :entity_id, id, is_pinned, last_accessed_at FROM memory
+    WHERE owner = :owner AND id = :memory_id
+    ON CONFLICT DO NOTHING"""
+
+_DETACH: Final = """
+    DELETE FROM attachment
+    WHERE owner = :owner AND entity_type = :entity_type AND entity_id = :entity_id
+      AND memory_id IN (SELECT value FROM json_each(:memory_ids))"""
+
+_DETACH_ALL_OF_MEMORY: Final = "DELETE FROM attachment WHERE owner = :owner AND memory_id = :memory_id"
+
+_MEMORIES_OF_REF: Final = """
+    SELECT memory_id FROM attachment
+    WHERE owner = :owner AND entity_type = :entity_type AND entity_id = :entity_id"""
+
+_LEAVE_ON_BOOK: Final = """
+    INSERT INTO attachment (owner, entity_type, entity_id, memory_id, is_pinned, last_accessed_at)
+    SELECT owner, 'book', book_id, id, is_pinned, last_accessed_at FROM memory
+    WHERE owner = :owner AND id IN (SELECT value FROM json_each(:memory_ids))
+      AND NOT EXISTS (SELECT 1 FROM attachment WHERE owner = memory.owner AND memory_id = memory.id)"""
+
+
+class SqliteGraphReader(GraphReader):
+    def __init__(self, fetch: Fetch, owner: str) -> None:
+        self._fetch_rows = fetch
+        self._owner = owner
+
+    async def entities(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, Entity]:
+        ids_of: dict[EntityType, list[str]] = defaultdict(list)
+        for ref in refs:
+            ids_of[ref.type].append(ref.id)
+        found: dict[EntityRef, Entity] = {}
+        for entity_type, ids in ids_of.items():
+            rows = await self._fetch(queries.ENTITIES[entity_type], ids=_json(ids))
+            for entity in map(SHAPES[entity_type].from_row, rows):
+                found[entity.ref] = entity
+        return found
+
+    async def books(self, page: PageRequest) -> Page[Book]:
+        rows = await self._fetch(queries.BOOKS, **_window(page, _BEFORE_ALL))
+        books = [(row[0], cast("Book", SHAPES[EntityType.BOOK].from_row(row[1:]))) for row in rows]
+        return _page(books, page)
+
+    async def count_books(self) -> int:
+        return await self._count(queries.COUNT_BOOKS)
+
+    async def entities_of(
+        self, book_ids: Collection[str], listing: Listing, page: PageRequest
+    ) -> Mapping[str, Page[Entity]]:
+        rows = await self._fetch(
+            queries.ENTITIES_OF[listing.type],
+            book_ids=_json(book_ids),
+            needle=fold(listing.name_contains),
+            **_window(page, _BEFORE_ALL),
+        )
+        return _pages(rows, SHAPES[listing.type].from_row, page)
+
+    async def count_entities_of(self, book_ids: Collection[str], listing: Listing) -> Mapping[str, int]:
+        rows = await self._fetch(
+            queries.COUNT_ENTITIES_OF[listing.type], book_ids=_json(book_ids), needle=fold(listing.name_contains)
+        )
+        return dict(cast("Any", rows))
+
+    async def memories(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
+        rows = await self._fetch(queries.MEMORIES, ids=_json(memory_ids))
+        return {memory.id: memory for memory in map(memory_from_row, rows)}
+
+    async def attachments(self, memory_ids: Collection[str]) -> Mapping[str, tuple[EntityRef, ...]]:
+        found: dict[str, list[EntityRef]] = defaultdict(list)
+        rows = await self._fetch(queries.ATTACHMENTS, ids=_json(memory_ids))
+        for memory_id, entity_type, entity_id in cast("Any", rows):
+            found[memory_id].append(EntityRef(EntityType(entity_type), entity_id))
+        return {memory_id: tuple(refs) for memory_id, refs in found.items()}
+
+    async def memories_of(self, book_ids: Collection[str], page: PageRequest) -> Mapping[str, Page[Memory]]:
+        rows = await self._fetch(queries.MEMORIES_OF, book_ids=_json(book_ids), **_window(page, _AFTER_ALL))
+        return _pages(rows, memory_from_row, page)
+
+    async def count_memories_of(self, book_ids: Collection[str]) -> Mapping[str, int]:
+        rows = await self._fetch(queries.COUNT_MEMORIES_OF, book_ids=_json(book_ids))
+        return dict(cast("Any", rows))
+
+    async def attached_to(self, refs: Collection[EntityRef], page: PageRequest) -> Mapping[EntityRef, Page[Memory]]:
+        asked = tuple(refs)
+        rows = await self._fetch(queries.ATTACHED_TO, refs=_json_refs(asked), **_window(page, _AFTER_ALL))
+        pages: Mapping[int, Page[Memory]] = _pages(rows, memory_from_row, page)
+        return {asked[key]: found for key, found in pages.items()}
+
+    async def count_attached_to(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, int]:
+        asked = tuple(refs)
+        rows = await self._fetch(queries.COUNT_ATTACHED_TO, refs=_json_refs(asked))
+        return {asked[key]: count for key, count in cast("Any", rows)}
+
+    async def attached_to_any(self, book_id: str, refs: Collection[EntityRef], page: PageRequest) -> Page[Memory]:
+        rows = await self._fetch(
+            queries.ATTACHED_TO_ANY, book_id=book_id, refs=_json_refs(refs), **_window(page, _AFTER_ALL)
+        )
+        return _page([(row[0], memory_from_row(row[1:])) for row in rows], page)
+
+    async def count_attached_to_any(self, book_id: str, refs: Collection[EntityRef]) -> int:
+        return await self._count(queries.COUNT_ATTACHED_TO_ANY, book_id=book_id, refs=_json_refs(refs))
+
+    async def most_relevant_attached(
+        self, refs: Collection[EntityRef], limit: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        asked = tuple(refs)
+        found: dict[EntityRef, list[Memory]] = defaultdict(list)
+        rows = await self._fetch(queries.MOST_RELEVANT_ATTACHED, refs=_json_refs(asked), limit=limit)
+        for key, *memory in cast("Any", rows):
+            found[asked[key]].append(memory_from_row(tuple(memory)))
+        return {ref: tuple(memories[:limit]) for ref, memories in found.items()}
+
+    async def chapter_with_number(self, book_id: str, number: int) -> str | None:
+        rows = await self._fetch(queries.CHAPTER_WITH_NUMBER, book_id=book_id, number=number)
+        return cast("str", rows[0][0]) if rows else None
+
+    async def _fetch(self, sql: str, **parameters: object) -> Sequence[Row]:
+        return await self._fetch_rows(sql, {"owner": self._owner, **parameters})
+
+    async def _count(self, sql: str, **parameters: object) -> int:
+        ((count,),) = await self._fetch(sql, **parameters)
+        return cast("int", count)
+
+
+class SqliteGraphWriter(SqliteGraphReader, GraphWriter):
+    def __init__(self, transaction: Transaction, owner: str) -> None:
+        super().__init__(transaction.fetch, owner)
+        self._transaction = transaction
+
+    async def add_entity(self, entity: Entity) -> None:
+        await self._transaction.execute(SHAPES[entity.type].insert, entity_to_row(self._owner, entity))
+
+    async def replace_entity(self, entity: Entity) -> None:
+        await self._transaction.execute(SHAPES[entity.type].update, entity_to_row(self._owner, entity))
+
+    async def delete_entity(self, ref: EntityRef) -> None:
+        attached = [row[0] for row in await self._fetch(_MEMORIES_OF_REF, **_ref(ref))]
+        await self._fetch(f"DELETE FROM {SHAPES[ref.type].table} WHERE owner = :owner AND id = :id", id=ref.id)
+        await self._fetch(_DETACH, memory_ids=_json(attached), **_ref(ref))
+        await self._fetch(_LEAVE_ON_BOOK, memory_ids=_json(attached))
+
+    async def add_memories(self, memories: Sequence[Memory]) -> None:
+        await self._transaction.execute_many(INSERT_MEMORY, [memory_to_row(self._owner, each) for each in memories])
+
+    async def replace_memory(self, memory: Memory) -> None:
+        await self._transaction.execute(UPDATE_MEMORY, memory_to_row(self._owner, memory))
+
+    async def delete_memory(self, memory_id: str) -> None:
+        await self._fetch(_DELETE_MEMORY, id=memory_id)
+
+    async def attach(self, refs_of: Mapping[str, Collection[EntityRef]]) -> None:
+        rows = [
+            {"owner": self._owner, "memory_id": memory_id, **_ref(ref)}
+            for memory_id, refs in refs_of.items()
+            for ref in refs
+        ]
+        await self._transaction.execute_many(_ATTACH, rows)
+
+    async def detach(self, memory_ids: Collection[str], refs: Collection[EntityRef]) -> None:
+        ids = _json(memory_ids)
+        for ref in refs:
+            await self._fetch(_DETACH, memory_ids=ids, **_ref(ref))
+        await self._fetch(_LEAVE_ON_BOOK, memory_ids=ids)
+
+    async def reattach(self, memory_id: str, refs: Collection[EntityRef]) -> None:
+        await self._fetch(_DETACH_ALL_OF_MEMORY, memory_id=memory_id)
+        await self.attach({memory_id: refs})
+
+
+class SqliteGraphStore(SqliteGraphReader, GraphStore):
+    def __init__(self, engine: Engine, owner: str) -> None:
+        super().__init__(engine.fetch, owner)
+        self._engine = engine
+
+    async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
+        return await self._engine.write(lambda transaction: work(SqliteGraphWriter(transaction, self._owner)))
+
+
+def _window(page: PageRequest, start: Cursor) -> Mapping[str, object]:
+    """One row more than asked for tells whether another page follows."""
+    after = page.after or start
+    return {"position": after.position, "id": after.id, "limit": page.first + 1}
+
+
+def _page(found: Sequence[tuple[Any, T]], page: PageRequest) -> Page[T]:
+    kept = found[: page.first]
+    return Page(
+        items=tuple(item for _, item in kept),
+        cursors=tuple(Cursor(position, cast("Any", item).id) for position, item in kept),
+        has_next=len(found) > page.first,
+    )
+
+
+def _pages(rows: Iterable[Row], from_row: Callable[[Row], T], page: PageRequest) -> dict[Any, Page[T]]:
+    """Rows are (parent, position, columns of the item …)."""
+    found: dict[object, list[tuple[object, T]]] = defaultdict(list)
+    for row in rows:
+        found[row[0]].append((row[1], from_row(row[2:])))
+    return {parent: _page(items, page) for parent, items in found.items()}
+
+
+def _ref(ref: EntityRef) -> Mapping[str, str]:
+    return {"entity_type": ref.type.value, "entity_id": ref.id}
+
+
+def _json(values: Collection[object]) -> str:
+    return orjson.dumps(list(values)).decode()
+
+
+def _json_refs(refs: Collection[EntityRef]) -> str:
+    return orjson.dumps([(ref.type.value, ref.id) for ref in refs]).decode()

@@ -1,0 +1,105 @@
+-- Books, what they own, and the memories that hang on it. Times are microseconds since 1970, UTC.
+
+CREATE TABLE book (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    owner VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    context_limit INTEGER NOT NULL,
+    UNIQUE (owner, id)
+);
+
+CREATE TABLE chapter (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    owner VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    book_id VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    number INTEGER NOT NULL,
+    UNIQUE (owner, id),
+    UNIQUE (owner, book_id, number),
+    FOREIGN KEY(owner, book_id) REFERENCES book (owner, id) ON DELETE CASCADE
+);
+
+CREATE TABLE character (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    owner VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    book_id VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    aliases VARCHAR NOT NULL,
+    translation VARCHAR,
+    description VARCHAR,
+    gender VARCHAR,
+    speaking_style VARCHAR,
+    notes VARCHAR,
+    folded_names VARCHAR NOT NULL,
+    UNIQUE (owner, id),
+    FOREIGN KEY(owner, book_id) REFERENCES book (owner, id) ON DELETE CASCADE
+);
+
+CREATE INDEX character_of_book ON character (owner, book_id);
+
+CREATE TABLE memory (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    owner VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    book_id VARCHAR NOT NULL,
+    content VARCHAR NOT NULL,
+    summary VARCHAR NOT NULL,
+    is_pinned INTEGER NOT NULL,
+    valid_from_chapter INTEGER,
+    valid_until_chapter INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    last_accessed_at INTEGER NOT NULL,
+    access_count INTEGER NOT NULL,
+    UNIQUE (owner, id),
+    FOREIGN KEY(owner, book_id) REFERENCES book (owner, id) ON DELETE CASCADE,
+    CHECK (is_pinned IN (0, 1))
+);
+
+CREATE INDEX memory_by_access ON memory (owner, book_id, last_accessed_at DESC, id DESC);
+
+CREATE TABLE term (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    owner VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    book_id VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    aliases VARCHAR NOT NULL,
+    translation VARCHAR,
+    description VARCHAR,
+    notes VARCHAR,
+    folded_names VARCHAR NOT NULL,
+    UNIQUE (owner, id),
+    FOREIGN KEY(owner, book_id) REFERENCES book (owner, id) ON DELETE CASCADE
+);
+
+CREATE INDEX term_of_book ON term (owner, book_id);
+
+CREATE TABLE attachment (
+    seq INTEGER NOT NULL,
+    owner VARCHAR NOT NULL,
+    entity_type VARCHAR NOT NULL,
+    entity_id VARCHAR NOT NULL,
+    memory_id VARCHAR NOT NULL,
+    is_pinned INTEGER NOT NULL,
+    last_accessed_at INTEGER NOT NULL,
+    PRIMARY KEY (seq),
+    UNIQUE (owner, memory_id, entity_type, entity_id),
+    FOREIGN KEY(owner, memory_id) REFERENCES memory (owner, id) ON DELETE CASCADE
+);
+
+CREATE INDEX attachment_by_access ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC);
+
+CREATE INDEX attachment_pinned ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC) WHERE is_pinned = 1;
+
+
+CREATE TRIGGER attachment_follows_its_memory
+AFTER UPDATE OF is_pinned, last_accessed_at ON memory
+WHEN OLD.is_pinned <> NEW.is_pinned OR OLD.last_accessed_at <> NEW.last_accessed_at
+BEGIN
+    UPDATE attachment SET is_pinned = NEW.is_pinned, last_accessed_at = NEW.last_accessed_at
+    WHERE owner = NEW.owner AND memory_id = NEW.id;
+END;

@@ -1,0 +1,74 @@
+"""The one SQLite library of the process: every connection is opened here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import aiosqlite
+import sqlite_vec
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    # Many Python builds ship a `sqlite3` that cannot load extensions and links an old SQLite.
+    # One file must never be opened through two SQLite libraries, so the choice is made here alone.
+    try:
+        import pysqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
+
+Row = tuple[object, ...]
+Parameters = Mapping[str, object] | Sequence[object]
+
+Error = sqlite3.Error
+is_complete = sqlite3.complete_statement
+VERSION = sqlite3.sqlite_version_info
+
+# Before these, two connections that checkpoint one WAL can lose acknowledged commits.
+_WAL_FIXES = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+BUSY_TIMEOUT_SECONDS = 10
+STATEMENT_CACHE = 256
+
+_COMMON = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA mmap_size = 268435456",
+)
+_WRITER = (
+    "PRAGMA journal_mode = WAL",
+    # An acknowledged write survives a power cut; group commit pays for the fsync.
+    "PRAGMA synchronous = FULL",
+)
+
+
+async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
+    db = await aiosqlite.Connection(lambda: open_connection(path, read_only=read_only), iter_chunk_size=64)
+    for pragma in (*_COMMON, *(() if read_only else _WRITER)):
+        await db.execute_fetchall(pragma)
+    return db
+
+
+def open_connection(path: Path, *, read_only: bool) -> "sqlite3.Connection":
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_SECONDS,
+        isolation_level=None,
+        cached_statements=STATEMENT_CACHE,
+        check_same_thread=False,
+    )
+    if can_load_extensions():
+        connection.enable_load_extension(True)
+        sqlite_vec.load(connection)
+        connection.enable_load_extension(False)
+    return connection
+
+
+def can_load_extensions() -> bool:
+    return hasattr(sqlite3.Connection, "enable_load_extension")
+
+
+def checkpoints_safely(version: tuple[int, ...] = VERSION) -> bool:
+    same_line = [fix for fix in _WAL_FIXES if fix[:2] == version[:2]]
+    return version >= (same_line or _WAL_FIXES[-1:])[0]

@@ -1,0 +1,140 @@
+"""The tables. `migrations/` creates them; a test keeps the two equal."""
+
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+_OF_BOOK = (("owner", "book_id"), ("book.owner", "book.id"))
+
+
+class BookRow(SQLModel, table=True):
+    __tablename__ = "book"
+    __table_args__ = (UniqueConstraint("owner", "id"), {"sqlite_autoincrement": True})
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    name: str
+    context_limit: int
+
+
+class CharacterRow(SQLModel, table=True):
+    __tablename__ = "character"
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        ForeignKeyConstraint(*_OF_BOOK, ondelete="CASCADE"),
+        Index("character_of_book", "owner", "book_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    book_id: str
+    name: str
+    aliases: str
+    translation: str | None
+    description: str | None
+    gender: str | None
+    speaking_style: str | None
+    notes: str | None
+    folded_names: str
+
+
+class TermRow(SQLModel, table=True):
+    __tablename__ = "term"
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        ForeignKeyConstraint(*_OF_BOOK, ondelete="CASCADE"),
+        Index("term_of_book", "owner", "book_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    book_id: str
+    name: str
+    aliases: str
+    translation: str | None
+    description: str | None
+    notes: str | None
+    folded_names: str
+
+
+class ChapterRow(SQLModel, table=True):
+    __tablename__ = "chapter"
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        UniqueConstraint("owner", "book_id", "number"),
+        ForeignKeyConstraint(*_OF_BOOK, ondelete="CASCADE"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    book_id: str
+    name: str
+    number: int
+
+
+class MemoryRow(SQLModel, table=True):
+    """Times are microseconds since 1970, UTC."""
+
+    __tablename__ = "memory"
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        ForeignKeyConstraint(*_OF_BOOK, ondelete="CASCADE"),
+        Index("memory_by_access", "owner", "book_id", text("last_accessed_at DESC"), text("id DESC")),
+        CheckConstraint("is_pinned IN (0, 1)"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    book_id: str
+    content: str
+    summary: str
+    is_pinned: int
+    valid_from_chapter: int | None
+    valid_until_chapter: int | None
+    created_at: int
+    updated_at: int
+    last_accessed_at: int
+    access_count: int
+
+
+class AttachmentRow(SQLModel, table=True):
+    """Carries its memory's sort keys, kept equal by a trigger, so that a page is one walk along an index."""
+
+    __tablename__ = "attachment"
+    __table_args__ = (
+        UniqueConstraint("owner", "memory_id", "entity_type", "entity_id"),
+        ForeignKeyConstraint(("owner", "memory_id"), ("memory.owner", "memory.id"), ondelete="CASCADE"),
+        Index(
+            "attachment_by_access",
+            "owner",
+            "entity_type",
+            "entity_id",
+            text("last_accessed_at DESC"),
+            text("memory_id DESC"),
+        ),
+        Index(
+            "attachment_pinned",
+            "owner",
+            "entity_type",
+            "entity_id",
+            text("last_accessed_at DESC"),
+            text("memory_id DESC"),
+            sqlite_where=text("is_pinned = 1"),
+        ),
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    entity_type: str
+    entity_id: str
+    memory_id: str
+    is_pinned: int
+    last_accessed_at: int

@@ -1,0 +1,1 @@
+"""The GraphQL mutations, a file per topic."""

@@ -1,0 +1,78 @@
+"""What mutations answer: the object, or why it was refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import strawberry
+from strawberry.extensions import FieldExtension
+
+from domain.errors import DomainError
+from schema.context import Info
+from schema.problems import Problem, problem_of
+from schema.types.entities import Book, Chapter, Character, Term
+from schema.types.memories import Memory
+
+
+def _problems() -> Any:
+    return strawberry.field(default_factory=list, description="Why it was refused; empty when it worked.")
+
+
+@strawberry.type(description="What a mutation of one book answers.")
+class BookPayload:
+    book: Book | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of one character answers.")
+class CharacterPayload:
+    character: Character | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of one term answers.")
+class TermPayload:
+    term: Term | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of one chapter answers.")
+class ChapterPayload:
+    chapter: Chapter | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of one memory answers.")
+class MemoryPayload:
+    memory: Memory | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of many memories answers.")
+class MemoriesPayload:
+    memories: list[Memory] | None = strawberry.field(
+        default=None, description="All that were touched, as they are now; null when refused."
+    )
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a deletion answers.")
+class DeletePayload:
+    deleted_id: strawberry.ID | None = strawberry.field(default=None, description="What is gone; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+class Refusals(FieldExtension):
+    """Turns a refusal by the domain into the mutation's own payload."""
+
+    def __init__(self, payload: Callable[..., object]) -> None:
+        self.payload = payload
+
+    async def resolve_async(self, next_: Callable[..., Any], source: Any, info: Info, **arguments: Any) -> Any:
+        try:
+            return await next_(source, info, **arguments)
+        except DomainError as error:
+            return self.payload(problems=[problem_of(error)])
+
+
+def mutation(payload: Callable[..., object], description: str) -> Any:
+    return strawberry.mutation(description=description, extensions=[Refusals(payload)])

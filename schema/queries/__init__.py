@@ -1,0 +1,1 @@
+"""The GraphQL queries, a file per topic."""

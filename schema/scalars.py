@@ -1,0 +1,31 @@
+"""How scalars look on the wire."""
+
+from datetime import UTC, datetime
+from typing import cast
+
+import strawberry
+from graphql import GraphQLError
+
+
+def serialize_time(at: datetime) -> str:
+    """Always with six decimals, so that texts sort as times do."""
+    return at.isoformat(timespec="microseconds")
+
+
+def parse_time(text: object) -> datetime:
+    """Without an offset the time is taken as UTC."""
+    try:
+        at = datetime.fromisoformat(cast("str", text))
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GraphQLError(_ADVICE) from error
+
+
+_ADVICE = "A DateTime is written in ISO 8601, as in 2026-01-31T12:00:00Z."
+
+DateTime = strawberry.scalar(
+    name="DateTime",
+    description="A moment in ISO 8601 with microseconds and offset, as in 2026-01-31T12:00:00.000000+00:00.",
+    serialize=serialize_time,
+    parse_value=parse_time,
+)
