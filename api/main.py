@@ -106,3 +106,7 @@ def _show_urls(host: str, port: int, settings: Settings) -> None:
 def _stop(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(USAGE_ERROR)
+
+
+if __name__ == "__main__":
+    main()

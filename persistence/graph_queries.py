@@ -2,6 +2,7 @@
 
 SQLite has no LATERAL join. `json_each((SELECT json_group_array(…) FROM (… LIMIT n)))` is one: for every
 parent it walks the index no further than its page, where a window function would read all of them.
+CROSS JOIN keeps SQLite from turning the order of the tables round: what was asked for always comes first.
 """
 
 from collections.abc import Mapping
@@ -11,25 +12,29 @@ from domain.entities import EntityType
 from persistence.mapping import MEMORY_COLUMNS, SHAPES, Shape
 
 
+def _one_row(columns: str, order: str) -> str:
+    """All rows as one text: a thread that reads rows one by one fights for the interpreter's lock at each."""
+    return f"json_group_array(json_array({columns}) ORDER BY {order})"
+
+
 def _entities(shape: Shape) -> str:
     return f"""
         SELECT {shape.columns} FROM json_each(:ids) AS wanted
-        JOIN {shape.table} ON {shape.table}.owner = :owner AND {shape.table}.id = wanted.value"""
+        CROSS JOIN {shape.table} ON {shape.table}.owner = :owner AND {shape.table}.id = wanted.value"""
 
 
 def _entities_of(shape: Shape) -> str:
     return f"""
-        SELECT parent.value, {shape.table}.{shape.position}, {shape.columns}
+        SELECT {_one_row(f"parent.value, {shape.table}.{shape.position}, {shape.columns}", "parent.key, page.key")}
         FROM json_each(:book_ids) AS parent
-        JOIN json_each((
+        CROSS JOIN json_each((
             SELECT json_group_array(seq) FROM (
                 SELECT seq FROM {shape.table}
                 WHERE owner = :owner AND book_id = parent.value AND {_name_filter(shape)}
                   AND ({shape.position}, id) > (:position, :id)
                 ORDER BY {shape.position}, id LIMIT :limit)
         )) AS page
-        JOIN {shape.table} ON {shape.table}.seq = page.value
-        ORDER BY parent.key, page.key"""
+        CROSS JOIN {shape.table} ON {shape.table}.seq = page.value"""
 
 
 def _count_entities_of(shape: Shape) -> str:
@@ -62,24 +67,23 @@ CHAPTER_WITH_NUMBER: Final = "SELECT id FROM chapter WHERE owner = :owner AND bo
 
 MEMORIES: Final = f"""
     SELECT {MEMORY_COLUMNS} FROM json_each(:ids) AS wanted
-    JOIN memory ON memory.owner = :owner AND memory.id = wanted.value"""
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = wanted.value"""
 
 ATTACHMENTS: Final = """
     SELECT attachment.memory_id, entity_type, entity_id FROM json_each(:ids) AS wanted
-    JOIN attachment ON attachment.owner = :owner AND attachment.memory_id = wanted.value
+    CROSS JOIN attachment ON attachment.owner = :owner AND attachment.memory_id = wanted.value
     ORDER BY attachment.seq"""
 
 MEMORIES_OF: Final = f"""
-    SELECT parent.value, memory.last_accessed_at, {MEMORY_COLUMNS}
+    SELECT {_one_row(f"parent.value, memory.last_accessed_at, {MEMORY_COLUMNS}", "parent.key, page.key")}
     FROM json_each(:book_ids) AS parent
-    JOIN json_each((
+    CROSS JOIN json_each((
         SELECT json_group_array(seq) FROM (
             SELECT seq FROM memory
             WHERE owner = :owner AND book_id = parent.value AND (last_accessed_at, id) < (:position, :id)
             ORDER BY last_accessed_at DESC, id DESC LIMIT :limit)
     )) AS page
-    JOIN memory ON memory.seq = page.value
-    ORDER BY parent.key, page.key"""
+    CROSS JOIN memory ON memory.seq = page.value"""
 
 COUNT_MEMORIES_OF: Final = """
     SELECT book_id, COUNT(*) FROM memory
@@ -95,11 +99,10 @@ _PAGE_OF_REF: Final = """
     )) AS page"""
 
 ATTACHED_TO: Final = f"""
-    SELECT ref.key, memory.last_accessed_at, {MEMORY_COLUMNS}
+    SELECT {_one_row(f"ref.key, memory.last_accessed_at, {MEMORY_COLUMNS}", "ref.key, page.key")}
     FROM json_each(:refs) AS ref
-    JOIN {_PAGE_OF_REF}
-    JOIN memory ON memory.owner = :owner AND memory.id = page.value
-    ORDER BY ref.key, page.key"""
+    CROSS JOIN {_PAGE_OF_REF}
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value"""
 
 COUNT_ATTACHED_TO: Final = """
     SELECT ref.key, (
@@ -111,21 +114,21 @@ COUNT_ATTACHED_TO: Final = """
 ATTACHED_TO_ANY: Final = f"""
     SELECT DISTINCT memory.last_accessed_at, {MEMORY_COLUMNS}
     FROM json_each(:refs) AS ref
-    JOIN {_PAGE_OF_REF}
-    JOIN memory ON memory.owner = :owner AND memory.id = page.value AND memory.book_id = :book_id
+    CROSS JOIN {_PAGE_OF_REF}
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value AND memory.book_id = :book_id
     ORDER BY memory.last_accessed_at DESC, memory.id DESC LIMIT :limit"""
 
 COUNT_ATTACHED_TO_ANY: Final = """
     SELECT COUNT(DISTINCT memory.id) FROM json_each(:refs) AS ref
-    JOIN attachment ON attachment.owner = :owner
+    CROSS JOIN attachment ON attachment.owner = :owner
      AND attachment.entity_type = ref.value ->> 0 AND attachment.entity_id = ref.value ->> 1
-    JOIN memory ON memory.owner = :owner AND memory.id = attachment.memory_id AND memory.book_id = :book_id"""
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = attachment.memory_id AND memory.book_id = :book_id"""
 
 # The pinned have a small index of their own, so neither half reads more than the limit.
 MOST_RELEVANT_ATTACHED: Final = f"""
     SELECT DISTINCT ref.key, {MEMORY_COLUMNS}
     FROM json_each(:refs) AS ref
-    JOIN json_each((
+    CROSS JOIN json_each((
         SELECT json_group_array(memory_id) FROM (
             SELECT * FROM (
                 SELECT memory_id FROM attachment
@@ -138,7 +141,7 @@ MOST_RELEVANT_ATTACHED: Final = f"""
                 WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
                 ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit))
     )) AS page
-    JOIN memory ON memory.owner = :owner AND memory.id = page.value
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value
     ORDER BY ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"""
 
 MEMORY_TEXTS: Final = f"""

@@ -84,7 +84,7 @@ class SqliteGraphReader(GraphReader):
     async def entities_of(
         self, book_ids: Collection[str], listing: Listing, page: PageRequest
     ) -> Mapping[str, Page[Entity]]:
-        rows = await self._fetch(
+        rows = await self._fetch_at_once(
             queries.ENTITIES_OF[listing.type],
             book_ids=_json(book_ids),
             needle=fold(listing.name_contains),
@@ -110,7 +110,7 @@ class SqliteGraphReader(GraphReader):
         return {memory_id: tuple(refs) for memory_id, refs in found.items()}
 
     async def memories_of(self, book_ids: Collection[str], page: PageRequest) -> Mapping[str, Page[Memory]]:
-        rows = await self._fetch(queries.MEMORIES_OF, book_ids=_json(book_ids), **_window(page, _AFTER_ALL))
+        rows = await self._fetch_at_once(queries.MEMORIES_OF, book_ids=_json(book_ids), **_window(page, _AFTER_ALL))
         return _pages(rows, memory_from_row, page)
 
     async def count_memories_of(self, book_ids: Collection[str]) -> Mapping[str, int]:
@@ -119,7 +119,7 @@ class SqliteGraphReader(GraphReader):
 
     async def attached_to(self, refs: Collection[EntityRef], page: PageRequest) -> Mapping[EntityRef, Page[Memory]]:
         asked = tuple(refs)
-        rows = await self._fetch(queries.ATTACHED_TO, refs=_json_refs(asked), **_window(page, _AFTER_ALL))
+        rows = await self._fetch_at_once(queries.ATTACHED_TO, refs=_json_refs(asked), **_window(page, _AFTER_ALL))
         pages: Mapping[int, Page[Memory]] = _pages(rows, memory_from_row, page)
         return {asked[key]: found for key, found in pages.items()}
 
@@ -153,6 +153,11 @@ class SqliteGraphReader(GraphReader):
 
     async def _fetch(self, sql: str, **parameters: object) -> Sequence[Row]:
         return await self._fetch_rows(sql, {"owner": self._owner, **parameters})
+
+    async def _fetch_at_once(self, sql: str, **parameters: object) -> Sequence[Row]:
+        """For a statement that answers all its rows as one JSON text."""
+        ((rows,),) = await self._fetch(sql, **parameters)
+        return cast("Sequence[Row]", orjson.loads(cast("str", rows)))
 
     async def _count(self, sql: str, **parameters: object) -> int:
         ((count,),) = await self._fetch(sql, **parameters)

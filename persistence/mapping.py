@@ -20,6 +20,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAMES_APART = "\n"
 
+_MEMORY_FIELDS: Final = [field.name for field in fields(Memory)]
+_PINNED: Final = _MEMORY_FIELDS.index("is_pinned")
+_TIMES: Final = [position for position, name in enumerate(_MEMORY_FIELDS) if name.endswith("_at")]
+
 
 def to_microseconds(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
@@ -58,11 +62,11 @@ def memory_to_row(owner: str, memory: Memory) -> Mapping[str, object]:
 
 
 def memory_from_row(row: Row) -> Memory:
-    id_, book_id, content, summary, pinned, valid_from, valid_until, *times, count = cast("Any", row)
-    created, updated, accessed = map(from_microseconds, times)
-    return Memory(
-        id_, book_id, content, summary, bool(pinned), valid_from, valid_until, created, updated, accessed, count
-    )
+    fields: list[Any] = [*row]
+    fields[_PINNED] = bool(fields[_PINNED])
+    for position in _TIMES:
+        fields[position] = _EPOCH + timedelta(microseconds=fields[position])
+    return Memory(*fields)
 
 
 def _described_from_row(value: type[Character] | type[Term]) -> Callable[[Row], Entity]:
@@ -106,4 +110,4 @@ SHAPES: Final = {
 
 INSERT_MEMORY: Final = _insert(MemoryRow)
 UPDATE_MEMORY: Final = _update(MemoryRow)
-MEMORY_COLUMNS: Final = ", ".join(f"memory.{field.name}" for field in fields(Memory))
+MEMORY_COLUMNS: Final = ", ".join(f"memory.{name}" for name in _MEMORY_FIELDS)

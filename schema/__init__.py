@@ -9,6 +9,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
+from schema.execution import CachedNames, PlainFirstExecution
 from schema.mutations.entities import EntityMutations
 from schema.mutations.memories import MemoryMutations
 from schema.queries.graph import GraphQueries
@@ -39,5 +40,6 @@ def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> st
         mutation=Mutation,
         types=[Book, Character, Term, Chapter],
         extensions=list(extensions),
-        config=StrawberryConfig(scalar_map={datetime: DateTime}),
+        execution_context_class=PlainFirstExecution,
+        config=StrawberryConfig(scalar_map={datetime: DateTime}, name_converter=CachedNames()),
     )

@@ -1,0 +1,99 @@
+"""What an API test needs before it starts, and how it looks at everything that is stored."""
+
+from typing import Any
+
+from tests.serving import Client
+
+Ref = dict[str, str]
+
+# Lists and counts only: looking at a memory this way does not count as an access.
+EVERYTHING = """{
+  books(first: 5) {
+    totalCount
+    nodes {
+      id name contextLimit
+      characters(first: 50) {
+        totalCount
+        nodes {
+          id name aliases { name translation revealedInChapter }
+          translation description gender speakingStyle notes
+        }
+      }
+      terms(first: 50) {
+        totalCount
+        nodes { id name aliases { name translation revealedInChapter } translation description notes }
+      }
+      chapters(first: 50) { totalCount nodes { id name number } }
+      memories(first: 50) {
+        totalCount
+        nodes {
+          id content summary isPinned validFromChapter validUntilChapter
+          createdAt updatedAt lastAccessedAt accessCount attachedTo { type id }
+        }
+      }
+    }
+  }
+}"""
+
+ATTACHMENTS = (
+    """query($book: ID!) { book(id: $book) { memories(first: 100) { nodes { id attachedTo { type id } } } } }"""
+)
+
+
+def ref(type: str, id: str) -> Ref:
+    return {"type": type, "id": id}
+
+
+def a_book(client: Client, id: str | None = None, **fields: Any) -> str:
+    return _created(client, "createBook", "book", {"id": id, "name": "砂の道"} | fields)
+
+
+def a_character(client: Client, book: str, id: str | None = None, **fields: Any) -> str:
+    return _created(client, "createCharacter", "character", {"id": id, "bookId": book, "name": "田中太郎"} | fields)
+
+
+def a_term(client: Client, book: str, id: str | None = None, **fields: Any) -> str:
+    return _created(client, "createTerm", "term", {"id": id, "bookId": book, "name": "魔石"} | fields)
+
+
+def a_chapter(client: Client, book: str, id: str | None = None, **fields: Any) -> str:
+    return _created(
+        client, "createChapter", "chapter", {"id": id, "bookId": book, "name": "海へ", "number": 1} | fields
+    )
+
+
+def a_memory(client: Client, book: str, id: str | None, *refs: Ref, **fields: Any) -> str:
+    given = {"id": id, "bookId": book, "content": "全文", "summary": "要点", "attachedTo": list(refs)}
+    return _created(client, "createMemory", "memory", given | fields)
+
+
+def import_memories(client: Client, book: str, *memories: dict[str, Any]) -> None:
+    """Each is `{"id": …}` and whatever else matters."""
+    given = [{"content": "全文", "summary": "要点"} | memory for memory in memories]
+    payload = client.mutate("importMemories", "memories { id }", bookId=book, memories=given)
+    assert payload["problems"] == []
+
+
+def everything(client: Client) -> Any:
+    """All that the owner has, to compare before and after."""
+    return client.ask(EVERYTHING)["books"]
+
+
+def attachments(client: Client, book: str) -> dict[str, list[Ref]]:
+    """By memory id."""
+    memories = client.ask(ATTACHMENTS, book=book)["book"]["memories"]["nodes"]
+    return {memory["id"]: memory["attachedTo"] for memory in memories}
+
+
+def attached_ids(client: Client, type: str, id: str) -> list[str]:
+    """What the entity itself shows."""
+    field = type.lower()
+    query = f"query($id: ID!) {{ {field}(id: $id) {{ attachedMemories(first: 100) {{ nodes {{ id }} }} }} }}"
+    return [memory["id"] for memory in client.ask(query, id=id)[field]["attachedMemories"]["nodes"]]
+
+
+def _created(client: Client, mutation: str, field: str, fields: dict[str, Any]) -> str:
+    payload = client.mutate(mutation, f"{field} {{ id }}", **fields)
+    assert payload["problems"] == []
+    id_: str = payload[field]["id"]
+    return id_
