@@ -77,7 +77,9 @@ def check_page_size(first: int, path: Path = ("first",)) -> None:
     check_range(first, (1, MAX_PAGE_SIZE), path)
 
 
-def check_range(value: int, bounds: tuple[int, int], path: Path) -> None:
+def check_range(value: int | None, bounds: tuple[int, int], path: Path) -> None:
+    if value is None:
+        raise errors.RequiredError(path)
     low, high = bounds
     if not low <= value <= high:
         raise errors.OutOfRangeError(path, value, low, high)

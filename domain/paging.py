@@ -1,11 +1,9 @@
 """Pages of growing lists: a cursor is the sort key of the last item seen."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 MAX_PAGE_SIZE = 100
 
@@ -26,12 +24,11 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    items: tuple[T, ...]
-    cursors: tuple[Cursor, ...]
-    has_next: bool
+    """`positions` are those of the items in the list's own order."""
 
-    def map(self, change: Callable[[T], U]) -> "Page[U]":
-        return Page(tuple(change(item) for item in self.items), self.cursors, self.has_next)
+    items: tuple[T, ...]
+    positions: tuple[int, ...]
+    has_next: bool
 
 
 def empty_page() -> "Page[T]":

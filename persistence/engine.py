@@ -63,12 +63,16 @@ class Engine:
     _idle: asyncio.LifoQueue[aiosqlite.Connection] = field(default_factory=asyncio.LifoQueue)
     _jobs: "asyncio.Queue[_Job[object] | None]" = field(default_factory=asyncio.Queue)
     _writing: asyncio.Task[None] | None = None
+    _is_closing: bool = False
 
     @classmethod
     async def open(cls, path: Path, *, readers: int = READERS, max_group: int = MAX_GROUP) -> "Engine":
         """Creates or upgrades the file; refuses one that a newer Loregraph wrote."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        writer = await sqlite.connect(path, read_only=False)
+        try:
+            writer = await sqlite.connect(path, read_only=False)
+        except sqlite.Error as error:
+            raise migrations.UnreadableDatabaseError(path, str(error)) from error
         try:
             await migrations.upgrade(writer, path)
             reading = [await sqlite.connect(path, read_only=True) for _ in range(readers)]
@@ -90,7 +94,7 @@ class Engine:
 
     async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         """The answer of `work` once it is on disk; when `work` raises, nothing of it is kept."""
-        if self._writing is None or self._writing.done():
+        if self._is_closing:
             raise StorageUnavailableError((), "the database is closed")
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait(_Job(work, done))  # type: ignore[arg-type]
@@ -98,6 +102,7 @@ class Engine:
 
     async def close(self) -> None:
         """Waits for the writes already accepted."""
+        self._is_closing = True
         if self._writing is not None:
             self._jobs.put_nowait(None)
             await self._writing

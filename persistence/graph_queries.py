@@ -46,7 +46,8 @@ def _count_entities_of(shape: Shape) -> str:
 
 def _name_filter(shape: Shape) -> str:
     column = "folded_names" if "aliases" in shape.columns else "name"
-    return f"(:needle = '' OR instr({column}, :needle) > 0)"
+    # Names are kept one on a line, so a text of several lines is in none of them.
+    return f"(:needle = '' OR (instr({column}, :needle) > 0 AND instr(:needle, char(10)) = 0))"
 
 
 ENTITIES: Final = {entity_type: _entities(shape) for entity_type, shape in SHAPES.items()}

@@ -227,8 +227,8 @@ def _window(page: PageRequest, start: Cursor) -> Mapping[str, object]:
 def _page(found: Sequence[tuple[Any, T]], page: PageRequest) -> Page[T]:
     kept = found[: page.first]
     return Page(
-        items=tuple(item for _, item in kept),
-        cursors=tuple(Cursor(position, cast("Any", item).id) for position, item in kept),
+        items=tuple([item for _, item in kept]),
+        positions=tuple([position for position, _ in kept]),
         has_next=len(found) > page.first,
     )
 

@@ -6,7 +6,7 @@ from domain.entities import EntityRef
 from domain.memories import Memory
 from domain.names import contains_any_name
 from domain.ports import KeywordIndex
-from domain.text import fold
+from domain.text import NUL, fold
 from persistence.engine import Engine
 from persistence.graph_queries import MEMORY_TEXTS
 from persistence.mapping import memory_from_row
@@ -35,4 +35,4 @@ class KeywordScan(KeywordIndex):
 
     async def _folded_texts(self, book_id: str) -> Iterator[tuple[Memory, str]]:
         rows = await self._engine.fetch(MEMORY_TEXTS, {"owner": self._owner, "book_id": book_id})
-        return ((memory, fold(f"{memory.summary}\n{memory.content}")) for memory in map(memory_from_row, rows))
+        return ((memory, fold(f"{memory.summary}{NUL}{memory.content}")) for memory in map(memory_from_row, rows))

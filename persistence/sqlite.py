@@ -44,8 +44,12 @@ _WRITER = (
 
 async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
     db = await aiosqlite.Connection(lambda: open_connection(path, read_only=read_only), iter_chunk_size=64)
-    for pragma in (*_COMMON, *(() if read_only else _WRITER)):
-        await db.execute_fetchall(pragma)
+    try:
+        for pragma in (*_COMMON, *(() if read_only else _WRITER)):
+            await db.execute_fetchall(pragma)
+    except Error:
+        await db.close()
+        raise
     return db
 
 

@@ -30,6 +30,7 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._readers: dict[int, tuple[GroupedFieldSet, Read | None]] = {}
+        self._field_readers: dict[int, tuple[FieldDetailsList, Read | None]] = {}
 
     def execute_fields(
         self,
@@ -46,6 +47,28 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
             except UnexpectedValueError:
                 pass
         return super().execute_fields(parent_type, source_value, path, grouped_field_set, position_context)
+
+    def execute_field(
+        self,
+        parent_type: GraphQLObjectType,
+        source: Any,
+        field_details_list: FieldDetailsList,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        key = id(field_details_list)
+        known = self._field_readers.get(key)
+        if known is None:
+            field = self.schema.get_field(parent_type, field_details_list[0].node.name.value)
+            read = self._field_reader(parent_type, field, field_details_list) if field else None
+            known = self._field_readers[key] = field_details_list, read
+        read = known[1]
+        if read is not None:
+            try:
+                return read(source)
+            except UnexpectedValueError:
+                pass
+        return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
     def _reader(self, parent_type: GraphQLObjectType, fields: GroupedFieldSet) -> Read | None:
         # By identity, as graphql-core does: the set is kept, so its id is not used again.

@@ -56,6 +56,10 @@ class Loaders:
         self.relevant_memories = DataLoader(partial(load_relevant_memories, use_cases))
         self.attachments = DataLoader(partial(load_attachments, use_cases))
 
+    def forget(self) -> None:
+        for loader in vars(self).values():
+            loader.clear_all()
+
 
 async def load_entities(use_cases: UseCases, refs: list[EntityRef]) -> list[Entity | None]:
     found = await use_cases.entities.get(refs)

@@ -2,9 +2,10 @@
 
 import base64
 import binascii
+from asyncio import Future
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar, cast
 
 import orjson
 import strawberry
@@ -55,20 +56,20 @@ class Connection(Generic[T]):
 
     @strawberry.field(description="The items of this page, each with its cursor.")
     def edges(self) -> list[Edge[T]]:
-        return [
-            Edge(cursor=encode_cursor(self.asked.list_name, cursor), node=node)
-            for cursor, node in zip(self.page.cursors, self.nodes, strict=True)
-        ]
+        return [Edge(cursor=self.cursor(index), node=node) for index, node in enumerate(self.nodes)]
 
     @strawberry.field(description="Where this page stands in the list.")
     def page_info(self) -> PageInfo:
-        cursors = [encode_cursor(self.asked.list_name, cursor) for cursor in self.page.cursors]
+        is_empty = not self.nodes
         return PageInfo(
             has_next_page=self.page.has_next,
             has_previous_page=self.asked.page.after is not None,
-            start_cursor=cursors[0] if cursors else None,
-            end_cursor=cursors[-1] if cursors else None,
+            start_cursor=None if is_empty else self.cursor(0),
+            end_cursor=None if is_empty else self.cursor(-1),
         )
+
+    def cursor(self, index: int) -> str:
+        return encode_cursor(self.asked.list_name, Cursor(self.page.positions[index], self.page.items[index].id))
 
     @strawberry.field(description="How many items the whole list has; counted only when asked for.")
     async def total_count(self) -> int:
@@ -77,6 +78,19 @@ class Connection(Generic[T]):
 
 def connect(page: Page[U], wrap: Callable[[U], T], asked: Asked, count: Callable[[], Awaitable[int]]) -> Connection[T]:
     return Connection(nodes=[wrap(item) for item in page.items], page=page, asked=asked, count=count)
+
+
+def connect_when_loaded(
+    loading: Awaitable[Page[U]], wrap: Callable[[U], T], asked: Asked, count: Callable[[], Awaitable[int]]
+) -> Connection[T]:
+    """At once when the page was fetched ahead; otherwise, as GraphQL allows, something to wait for."""
+    if isinstance(loading, Future) and loading.done():
+        return connect(loading.result(), wrap, asked, count)
+
+    async def wait() -> Connection[T]:
+        return connect(await loading, wrap, asked, count)
+
+    return cast("Connection[T]", wait())
 
 
 def ask_page(first: int, after: str | None, list_name: str) -> Asked:

@@ -39,7 +39,8 @@ async def upgrade(db: aiosqlite.Connection, path: Path, steps: tuple[str, ...] |
         for step in steps[version:]:
             for statement in _statements(step):
                 await db.execute_fetchall(statement)
-        await db.execute_fetchall(f"PRAGMA user_version = {len(steps)}")
+        if version < len(steps):
+            await db.execute_fetchall(f"PRAGMA user_version = {len(steps)}")
         await db.execute_fetchall("COMMIT")
     except sqlite.Error as error:
         raise UnreadableDatabaseError(path, str(error)) from error
@@ -55,4 +56,5 @@ def _statements(script: str) -> list[str]:
         if sqlite.is_complete(current):
             statements.append(current)
             current = ""
-    return statements
+    # A rest that never ends is left to SQLite, which says what is wrong with it.
+    return [*statements, current] if current.strip() else statements

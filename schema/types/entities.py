@@ -1,17 +1,20 @@
 """Books, characters, terms and chapters, and the memories under each."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Final, cast
 
 import strawberry
 
 from domain import entities, limits
 from domain.entities import EntityRef
+from domain.errors import InvalidInputError
 from domain.ports import Listing
 from schema.context import Info
 from schema.enums import EntityType, Retrieval
 from schema.loaders import AttachedKey, BookMemoriesKey, EntitiesKey, EntityCountKey, RelevantKey
-from schema.paging import DEFAULT_PAGE_SIZE, After, Connection, First, ask_page, connect
+from schema.lookahead import arguments_below_items
+from schema.paging import DEFAULT_PAGE_SIZE, After, Connection, First, ask_page, connect, connect_when_loaded
 from schema.types.memories import Memory, RelevantMemory
 
 DEFAULT_RELEVANT = 10
@@ -35,13 +38,17 @@ class Entity:
         return EntityRef(self.type, str(self.id))
 
     @strawberry.field(description="Exactly the memories attached to this entity, most recently accessed first.")
-    async def attached_memories(
+    def attached_memories(
         self, info: Info, first: First = DEFAULT_PAGE_SIZE, after: After = None
     ) -> Connection[Memory]:
         asked = ask_page(first, after, MEMORY_LIST)
         loaders, ref = info.context.loaders, self.ref
-        page = await loaders.attached_memories.load(AttachedKey(ref, asked.page))
-        return connect(page, Memory.from_domain, asked, lambda: loaders.attached_count.load(ref))
+        return connect_when_loaded(
+            loaders.attached_memories.load(AttachedKey(ref, asked.page)),
+            Memory.from_domain,
+            asked,
+            lambda: loaders.attached_count.load(ref),
+        )
 
     @strawberry.field(
         description="Attached memories first, then keyword matches on the entity's names; pinned before others;"
@@ -217,4 +224,14 @@ async def _entities_of(info: Info, book_id: str, listing: Listing, first: int, a
     asked = ask_page(first, after, listing.type)
     loaders = info.context.loaders
     page = await loaders.entities_of_book.load(EntitiesKey(book_id, listing, asked.page))
+    await _prefetch_attached(info, [entity.ref for entity in page.items])
     return connect(page, from_domain, asked, lambda: loaders.entity_count.load(EntityCountKey(book_id, listing)))
+
+
+async def _prefetch_attached(info: Info, refs: Sequence[EntityRef]) -> None:
+    for arguments in arguments_below_items(info, "attachedMemories"):
+        # What is wrong with the arguments is said by the field itself. A literal comes as its text.
+        with suppress(InvalidInputError, ValueError):
+            first = int(arguments.get("first", DEFAULT_PAGE_SIZE))
+            page = ask_page(first, arguments.get("after"), MEMORY_LIST).page
+            await info.context.loaders.attached_memories.load_many([AttachedKey(ref, page) for ref in refs])

@@ -1,8 +1,14 @@
 """What an API test needs before it starts, and how it looks at everything that is stored."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any
 
-from tests.serving import Client
+from api.settings import Settings
+from tests.serving import Client, Server, running
 
 Ref = dict[str, str]
 
@@ -38,6 +44,28 @@ EVERYTHING = """{
 ATTACHMENTS = (
     """query($book: ID!) { book(id: $book) { memories(first: 100) { nodes { id attachedTo { type id } } } } }"""
 )
+
+
+MAX_OWNERS = 1000
+
+
+@dataclass(frozen=True)
+class Owners:
+    """One server for many tests: starting one takes longer than most of them."""
+
+    server: Server
+    numbers: Iterator[int]
+
+    def next_client(self) -> AbstractContextManager[Client]:
+        """Of an owner who has nothing yet."""
+        return self.server.client(f"token-{next(self.numbers)}")
+
+
+@contextmanager
+def serving_owners(data_dir: Path) -> Iterator[Owners]:
+    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
+    with running(Settings(data_dir=data_dir, tokens=tokens)) as server:
+        yield Owners(server, count())
 
 
 def ref(type: str, id: str) -> Ref:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
 from persistence.sqlite import open_connection
 from tests.api.building import (
+    Owners,
     Ref,
     a_book,
     a_chapter,
@@ -19,8 +19,9 @@ from tests.api.building import (
     everything,
     import_memories,
     ref,
+    serving_owners,
 )
-from tests.serving import Client, Server, running
+from tests.serving import Client, Server
 
 MEMORIES = """query($book: ID!, $refs: [EntityRefInput!]!) {
   memories(bookId: $book, attachedTo: $refs) { totalCount nodes { id } }
@@ -43,9 +44,14 @@ ADD_ORPHAN = """INSERT INTO attachment (owner, entity_type, entity_id, memory_id
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """One server for tests that each bring a book of their own."""
-    with running(Settings(data_dir=tmp_path_factory.mktemp("library"))) as server, server.client() as client:
+def owners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owners]:
+    with serving_owners(tmp_path_factory.mktemp("data")) as owners:
+        yield owners
+
+
+@pytest.fixture
+def client(owners: Owners) -> Iterator[Client]:
+    with owners.next_client() as client:
         yield client
 
 
@@ -270,28 +276,29 @@ def test_attachment_to_what_is_not_in_the_book_is_refused_by_name(
     assert everything(client) == before
 
 
-def test_reading_never_fails_on_a_link_to_what_is_gone(client: Client, server: Server, book: str) -> None:
-    a_memory(client, book, "mem_1")
-    database = open_connection(server.data_dir / "loregraph.db", read_only=False)
-    database.execute(ADD_ORPHAN)
-    database.close()
+@pytest.fixture
+def with_orphan(server: Server) -> Iterator[Client]:
+    """A memory that is also attached to a character that is not there; this cannot be done through the API."""
+    with server.client() as client:
+        a_memory(client, a_book(client, BOOK), "mem_1")
+        database = open_connection(server.data_dir / "loregraph.db", read_only=False)
+        database.execute(ADD_ORPHAN)
+        database.close()
+        yield client
 
-    assert attachments(client, book) == {"mem_1": [ref("BOOK", book)]}
-    assert ids(client, book, ref("CHARACTER", "char_gone"), ref("BOOK", book)) == ["mem_1"]
+
+def test_reading_never_fails_on_a_link_to_what_is_gone(with_orphan: Client) -> None:
+    assert attachments(with_orphan, BOOK) == {"mem_1": [ref("BOOK", BOOK)]}
+    assert ids(with_orphan, BOOK, ref("CHARACTER", "char_gone")) == ["mem_1"]
 
 
-def test_link_to_what_is_gone_can_be_detached(client: Client, server: Server, book: str) -> None:
-    a_memory(client, book, "mem_1")
-    database = open_connection(server.data_dir / "loregraph.db", read_only=False)
-    database.execute(ADD_ORPHAN)
-    database.close()
-
-    payload = client.mutate(
-        "detachMemories", MEMORIES_NOW, bookId=book, memoryIds=["mem_1"], entities=[ref("CHARACTER", "char_gone")]
+def test_link_to_what_is_gone_can_be_detached(with_orphan: Client) -> None:
+    payload = with_orphan.mutate(
+        "detachMemories", MEMORIES_NOW, bookId=BOOK, memoryIds=["mem_1"], entities=[ref("CHARACTER", "char_gone")]
     )
 
-    assert payload == {"memories": [{"id": "mem_1", "attachedTo": [ref("BOOK", book)]}], "problems": []}
-    assert ids(client, book, ref("CHARACTER", "char_gone")) == []
+    assert payload == {"memories": [{"id": "mem_1", "attachedTo": [ref("BOOK", BOOK)]}], "problems": []}
+    assert ids(with_orphan, BOOK, ref("CHARACTER", "char_gone")) == []
 
 
 # Replacing the list
@@ -1006,13 +1013,12 @@ def test_chapters_and_books_have_attached_memories_only(client: Client, book: st
         ("Ann", "一行目\nAnn\n三行目"),
     ],
 )
-def test_memory_containing_the_whole_name_is_found(library: Client, name: str, text: str) -> None:
-    book = a_book(library)
-    bearer = a_character(library, book, name=name)
-    in_content = a_memory(library, book, None, content=text)
-    in_summary = a_memory(library, book, None, summary=text)
+def test_memory_containing_the_whole_name_is_found(client: Client, book: str, name: str, text: str) -> None:
+    bearer = a_character(client, book, name=name)
+    in_content = a_memory(client, book, None, content=text)
+    in_summary = a_memory(client, book, None, summary=text)
 
-    assert relevant(library, bearer) == [(in_summary, "KEYWORD"), (in_content, "KEYWORD")]
+    assert relevant(client, bearer) == [(in_summary, "KEYWORD"), (in_content, "KEYWORD")]
 
 
 @pytest.mark.parametrize(
@@ -1036,10 +1042,11 @@ def test_memory_containing_the_whole_name_is_found(library: Client, name: str, t
         ("魔石", "魔の石"),
     ],
 )
-def test_memory_containing_only_part_of_the_name_or_a_longer_word_is_not(library: Client, name: str, text: str) -> None:
-    book = a_book(library)
-    bearer = a_character(library, book, name=name)
-    a_memory(library, book, None, content=text)
-    a_memory(library, book, None, summary=text)
+def test_memory_containing_only_part_of_the_name_or_a_longer_word_is_not(
+    client: Client, book: str, name: str, text: str
+) -> None:
+    bearer = a_character(client, book, name=name)
+    a_memory(client, book, None, content=text)
+    a_memory(client, book, None, summary=text)
 
-    assert relevant(library, bearer) == []
+    assert relevant(client, bearer) == []

@@ -87,7 +87,7 @@ async def test_a_job_that_breaks_a_constraint_is_refused_alone(engine: Engine) -
     await engine.write(add("book_1"))
 
     answers = await asyncio.gather(
-        *(engine.write(add(id)) for id in ("book_0", "book_1", "book_2")), return_exceptions=True
+        *(engine.write(add(each)) for each in ("book_0", "book_1", "book_2")), return_exceptions=True
     )
 
     refused = answers[1]
@@ -210,7 +210,7 @@ async def test_closing_waits_for_the_writes_already_accepted(database: Path, max
 async def test_two_hundred_writers_at_once_all_land(database: Path, engine: Engine) -> None:
     expected = [f"book_{number:03}" for number in range(200)]
 
-    answers = await asyncio.gather(*(engine.write(add(id)) for id in expected))
+    answers = await asyncio.gather(*(engine.write(add(each)) for each in expected))
 
     assert answers == expected
     assert await ids(engine) == expected

@@ -1,14 +1,13 @@
 """A database file is brought to the present version, or left exactly as it was."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import cast
 
 import pytest
-from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
-from sqlmodel import SQLModel
 
 from persistence import migrations, sqlite, tables
 from persistence.engine import Engine
@@ -16,6 +15,18 @@ from persistence.migrations import UnreadableDatabaseError, upgrade
 
 FIRST = "CREATE TABLE shelf (name TEXT NOT NULL);\nINSERT INTO shelf VALUES ('砂の道');\n"
 SECOND = "ALTER TABLE shelf ADD COLUMN height INTEGER;\n\nUPDATE shelf SET height = 3;\n"
+OPEN_IN_A_FRESH_PROCESS = """
+import asyncio, sys
+from pathlib import Path
+
+from persistence.engine import Engine
+from persistence.migrations import UnreadableDatabaseError
+
+try:
+    asyncio.run(Engine.open(Path(sys.argv[1])))
+except UnreadableDatabaseError as error:
+    print(error)
+"""
 FAILING = "ALTER TABLE shelf ADD COLUMN height INTEGER;\nINSERT INTO nowhere VALUES (1);\n"
 
 
@@ -46,11 +57,12 @@ def version_of(database: Path) -> object:
     return ask(database, "PRAGMA user_version")[0][0]
 
 
-def everything_in(database: Path) -> list[str]:
-    connection = sqlite.open_connection(database, read_only=True)
-    dump = [*connection.iterdump(), str(connection.execute("PRAGMA user_version").fetchall())]
-    connection.close()
-    return dump
+def everything_in(database: Path) -> dict[str, object]:
+    """The schema and every row of every table."""
+    schema = ask(database, "SELECT name, type, sql FROM sqlite_schema ORDER BY name")
+    names = [str(name) for name, kind, _ in schema if kind == "table"]
+    rows = {name: ask(database, f"SELECT * FROM {name}") for name in names}
+    return {"version": version_of(database), "schema": schema, "rows": rows}
 
 
 async def test_a_new_file_gets_the_present_version(database: Path) -> None:
@@ -86,7 +98,9 @@ async def test_a_step_that_fails_leaves_the_file_as_it_was(database: Path) -> No
 
 async def test_a_statement_that_is_never_ended_is_not_passed_over(database: Path) -> None:
     with pytest.raises(UnreadableDatabaseError):
-        await upgraded(database, ("CREATE TABLE shelf (name TEXT NOT NULL);\nCREATE TABLE lost (name TEXT NOT NULL)\n",))
+        await upgraded(
+            database, ("CREATE TABLE shelf (name TEXT NOT NULL);\nCREATE TABLE lost (name TEXT NOT NULL)\n",)
+        )
 
     assert version_of(database) == 0
 
@@ -109,23 +123,28 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_alone(database: Pat
     assert everything_in(database) == before
 
 
-async def test_a_file_that_is_no_database_is_refused_and_left_alone(database: Path) -> None:
+def test_a_file_that_is_no_database_is_refused_and_left_alone(database: Path) -> None:
     database.write_text("dear diary, " * 1_000, encoding="utf-8")
 
-    with pytest.raises(UnreadableDatabaseError) as refused:
-        await Engine.open(database)
+    # In a process of its own: a connection left open would keep this one from ending.
+    opening = subprocess.run(
+        [sys.executable, "-c", OPEN_IN_A_FRESH_PROCESS, str(database)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
 
-    assert str(refused.value) == f"{database} cannot be used: file is not a database"
+    assert (opening.returncode, opening.stderr) == (0, "")
+    assert opening.stdout == f"{database} cannot be used: file is not a database\n"
     assert database.read_text(encoding="utf-8") == "dear diary, " * 1_000
 
 
-async def test_a_folder_in_place_of_the_file_is_refused(database: Path) -> None:
-    database.mkdir()
-
+async def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableDatabaseError) as refused:
-        await Engine.open(database)
+        await Engine.open(tmp_path)
 
-    assert str(refused.value) == f"{database} cannot be used: unable to open database file"
+    assert str(refused.value) == f"{tmp_path} cannot be used: unable to open database file"
 
 
 async def test_opening_again_changes_nothing(database: Path) -> None:
@@ -144,16 +163,44 @@ async def test_opening_again_changes_nothing(database: Path) -> None:
     watching.close()
 
 
-Details = dict[str, object]
+def test_the_migrated_tables_are_those_of_the_code(tmp_path: Path) -> None:
+    migrated, declared = tmp_path / "migrated.db", tmp_path / "declared.db"
+    run(migrated, *(statement for script in migrations.scripts() for statement in migrations._statements(script)))
+    run(declared, *declarations())
+
+    assert tables_in(migrated) == tables_in(declared)
 
 
-def _table_details(connection: object, table: str) -> Details:
-    def pragma(name: str, of: str) -> list[tuple[object, ...]]:
-        return cast("Table", connection).execute(f"PRAGMA {name}('{of}')").fetchall()  # type: ignore[attr-defined, no-any-return]
+def declarations() -> list[str]:
+    """The DDL of the classes in persistence.tables."""
+    statements: list[str] = []
+    for table in tables.BookRow.metadata.sorted_tables:
+        created = [
+            CreateTable(table),
+            *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name))),
+        ]
+        statements += [str(each.compile(dialect=dialect.dialect())) for each in created]
+    return statements
 
-    indexes = {index[1]: index[2:] for index in pragma("index_list", table)}
+
+def tables_in(database: Path) -> dict[str, dict[str, object]]:
+    """All that a pragma tells, and of the statements what no pragma does: checks, conditions, AUTOINCREMENT."""
+    written = dict(ask(database, "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'index')"))
+    names = ask(database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return {str(name): table_in(database, str(name), written) for (name,) in names}
+
+
+def table_in(database: Path, name: str, written: dict[object, object]) -> dict[str, object]:
+    indexes = ask(database, f"SELECT name, \"unique\", origin, partial FROM pragma_index_list('{name}') ORDER BY name")
     return {
-        "columns": pragma("table_xinfo", table),
-        "foreign_keys": pragma("foreign_key_list", table),
-        "indexes": {name: (kind, pragma("index_xinfo", str(name))) for name, kind in indexes.items()},
+        "columns": ask(database, f"PRAGMA table_xinfo('{name}')"),
+        "foreign keys": ask(database, f"PRAGMA foreign_key_list('{name}')"),
+        "indexes": indexes,
+        "indexed": {index[0]: ask(database, f"PRAGMA index_xinfo('{index[0]}')") for index in indexes},
+        "statements": [plain(written[each]) for each in (name, *(index[0] for index in indexes))],
     }
+
+
+def plain(statement: object) -> str | None:
+    """Without differences of layout."""
+    return None if statement is None else re.sub(r"\s+|(?<=\()|(?=\))", " ", str(statement)).strip()
