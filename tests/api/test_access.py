@@ -87,7 +87,7 @@ def test_access_adds_to_what_was_imported(client: Client, book: str) -> None:
 
     read(client, "mem_1")
 
-    assert counted(client, "mem_1", 8) > "2026"
+    assert counted(client, "mem_1", 8) > "2020-01-01T00:00:00.000000+00:00"
 
 
 def test_access_never_makes_a_memory_look_older(client: Client, book: str) -> None:

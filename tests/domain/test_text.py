@@ -1,0 +1,73 @@
+"""Folding: what counts as the same text when names and words are looked for."""
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.text import fold
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("ＡＮＮ", "ann"),
+        ("Ann", "ann"),
+        ("ﾀﾛｰ", "タロー"),
+        ("ｶﾞ", "ガ"),
+        ("か\u3099", "が"),
+        ("２０２６", "2026"),
+        ("Ⅳ", "iv"),
+        ("①", "1"),
+        ("㍿", "株式会社"),
+        ("ﬁn", "fin"),
+        ("e\u0301", "é"),
+        ("Straße", "strasse"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφοσ"),
+        ("Анна", "анна"),
+        ("田中太郎", "田中太郎"),
+        ("", ""),
+    ],
+)
+def test_width_case_and_compatibility_forms_are_equal(written: str, folded: str) -> None:
+    assert fold(written) == folded
+
+
+def test_accents_and_kana_stay_apart() -> None:
+    assert fold("José") != fold("Jose")
+    assert fold("タロー") != fold("たろー")
+    assert fold("か") != fold("が")
+
+
+def test_every_character_folds_to_something_that_stays_as_it_is() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+
+    unstable = [character for character in characters if fold(fold(character)) != fold(character)]
+
+    assert unstable == []
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_texts_that_differ_in_normal_form_alone_fold_alike(text: str) -> None:
+    forms = {unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")}
+
+    assert {fold(form) for form in forms} == {fold(text)}
+
+
+# Marks that combine with their neighbours in many ways are rare in random text.
+marks = st.text(st.sampled_from("αΑιΙΐΰᾳᾼ\u0345\u0301\u0308\u0300sSßẞiİı\u0307ﾞﾟカはＫKÅΩ"), max_size=6)
+
+
+@settings(deadline=None, max_examples=500)
+@given(marks)
+def test_folding_twice_changes_nothing_more_where_marks_pile_up(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
