@@ -21,6 +21,7 @@ from api.composition import Service, open_service
 from api.documents import Documents, UsePrepared
 from api.graphql import GraphQLOverHTTP
 from api.responses import json_response
+from api.rest.chunks import chunk_context_endpoint
 from api.sample import load_sample
 from api.settings import Settings
 from schema import build_schema
@@ -57,6 +58,7 @@ def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
             Route("/", _to_graphiql),
             Route("/health", _health),
             Route("/graphql", _graphql(settings)),
+            Route("/api/books/{id}/chunk-context", chunk_context_endpoint(settings.max_body_bytes), methods=["POST"]),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[

@@ -10,10 +10,13 @@ from ulid import ULID
 
 from api.settings import Settings
 from domain.limits import Limits
+from domain.tokens import estimate_tokens
 from domain.usecases import UseCases
 from domain.usecases.attachments import Attachments
 from domain.usecases.book_import import BookImport
+from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
+from domain.usecases.matchers import Matchers
 from domain.usecases.memories import Memories
 from persistence import sqlite
 from persistence.access_log import AccessJournal
@@ -60,11 +63,13 @@ class Service:
 
     def _wire(self, owner: str) -> UseCases:
         graph = SqliteGraphStore(self.engine, owner)
-        keywords = KeywordScan(self.engine, owner)
+        matchers = Matchers(graph)
+        keywords = KeywordScan(self.engine, owner, graph, matchers)
         return UseCases(
             entities=Entities(graph, self.limits),
             memories=Memories(graph, keywords, self.accesses.of(owner), now, self.limits),
             attachments=Attachments(graph, keywords, self.limits),
+            chunks=Chunks(graph, keywords, matchers, self.limits, estimate_tokens),
             book_import=BookImport(graph, now, self.limits),
         )
 

@@ -20,6 +20,7 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from api.access import owner_of, wants_page
+from api.bodies import JSON, RefusedError, read_json
 from api.composition import Service, make_id
 from api.responses import json_response, refusal
 from domain.errors import DomainError
@@ -27,22 +28,9 @@ from schema.context import RequestContext
 from schema.loaders import Loaders
 from schema.problems import ProblemCode, problem_of
 
-JSON: Final = "application/json"
 GRAPHQL_JSON: Final = "application/graphql-response+json"
 
 _log: Final = structlog.get_logger(__name__)
-
-
-@dataclass(eq=False)
-class RefusedError(Exception):
-    status: int
-    message: str
-    code: ProblemCode = ProblemCode.BAD_INPUT
-    allow: str | None = None
-
-    def response(self) -> Response:
-        headers = {"allow": self.allow} if self.allow else None
-        return refusal(self.status, self.code, self.message, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +51,7 @@ class GraphQLOverHTTP:
         try:
             response = self._page() if wants_page(scope) else await self._answer(request)
         except RefusedError as refused:
-            response = refused.response()
+            response = refusal(refused.status, refused.code, refused.message, refused.headers)
         except ClientDisconnect:
             return
         await response(scope, receive, send)
@@ -77,7 +65,11 @@ class GraphQLOverHTTP:
         if request.method not in ("GET", "POST"):
             raise RefusedError(405, "GraphQL is asked with GET or POST.", allow="GET, POST")
         media_type = _answer_type(request.headers.get("accept", "*/*"))
-        asked = _from_parameters(request) if request.method == "GET" else await self._from_body(request)
+        asked = (
+            _from_parameters(request)
+            if request.method == "GET"
+            else _checked(await read_json(request, self.max_body_bytes))
+        )
         result = await self._execute(request, asked)
         body: dict[str, object] = {}
         if result.errors:
@@ -102,29 +94,6 @@ class GraphQLOverHTTP:
             raise RefusedError(405, error.as_http_error_reason(request.method), allow="POST") from error
         except CannotGetOperationTypeError as error:
             raise RefusedError(400, error.as_http_error_reason()) from error
-
-    async def _from_body(self, request: Request) -> GraphQLRequest:
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type != JSON:
-            raise RefusedError(415, f"Send the request as {JSON}.")
-        try:
-            body = orjson.loads(await self._read(request))
-        except orjson.JSONDecodeError as error:
-            raise RefusedError(400, f"The body is not JSON: {error}.") from error
-        return _checked(body)
-
-    async def _read(self, request: Request) -> bytes:
-        chunks, size = [], 0
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > self.max_body_bytes:
-                raise RefusedError(
-                    413,
-                    f"The request is larger than {self.max_body_bytes:,} bytes; send it in parts.",
-                    ProblemCode.TOO_COSTLY,
-                )
-            chunks.append(chunk)
-        return b"".join(chunks)
 
 
 def _from_parameters(request: Request) -> GraphQLRequest:

@@ -28,6 +28,7 @@ class Settings(BaseSettings):
     max_summary: int = Field(default=Limits().summary, gt=0)
     max_content: int = Field(default=Limits().content, gt=0)
     max_note: int = Field(default=Limits().note, gt=0)
+    max_text: int = Field(default=Limits().text, gt=0)
 
     @field_validator("tokens", mode="before")
     @classmethod
@@ -64,7 +65,7 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.max_name, self.max_summary, self.max_content, self.max_note)
+        return Limits(self.max_name, self.max_summary, self.max_content, self.max_note, self.max_text)
 
 
 def is_loopback(host: str) -> bool:

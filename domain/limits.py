@@ -31,6 +31,7 @@ class Limits:
     summary: int = 500
     content: int = 20_000
     note: int = 5_000
+    text: int = 100_000
 
 
 def check_entity(entity: Entity, limits: Limits) -> None:
@@ -120,16 +121,16 @@ def _check_name(name: str, limit: int, path: Path) -> None:
 
 def _check_optional(text: str | None, limit: int, path: Path) -> None:
     if text is not None:
-        _check_length(text, limit, path)
+        check_length(text, limit, path)
 
 
 def _check_text(text: str | None, limit: int, path: Path) -> None:
     if text is None or not text.strip():
         raise errors.RequiredError(path)
-    _check_length(text, limit, path)
+    check_length(text, limit, path)
 
 
-def _check_length(text: str, limit: int, path: Path) -> None:
+def check_length(text: str, limit: int, path: Path) -> None:
     if len(text) > limit:
         raise errors.TextTooLongError(path, len(text), limit)
     if NUL in text:

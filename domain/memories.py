@@ -1,11 +1,11 @@
 """Memories, and the rules of what they are attached to and how they are ordered."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from domain.entities import EntityRef
+from domain.entities import EntityRef, EntityType
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,18 @@ def attach_or_default(refs: Iterable[EntityRef], book_id: str) -> tuple[EntityRe
     return tuple(dict.fromkeys(refs)) or (EntityRef.book(book_id),)
 
 
+def refs_to_match(
+    refs: Collection[EntityRef], attached: Mapping[EntityRef, Sequence[Memory]], retrieval: Retrieval
+) -> list[EntityRef]:
+    """The entities whose names are looked for; only characters and terms are found by name."""
+    if retrieval is Retrieval.ATTACHED:
+        return []
+    named = [ref for ref in refs if ref.type in (EntityType.CHARACTER, EntityType.TERM)]
+    if retrieval is Retrieval.FALLBACK:
+        return [ref for ref in named if not attached.get(ref)]
+    return named
+
+
 def merge_relevant(
     attached: Sequence[Memory], matching: Sequence[Memory], ref: EntityRef, limit: int
 ) -> tuple[RelevantMemory, ...]:
@@ -88,9 +100,14 @@ def merge_relevant(
     found = {memory.id: RelevantMemory(memory, Match.ATTACHED, (ref,)) for memory in attached}
     for memory in matching:
         found.setdefault(memory.id, RelevantMemory(memory, Match.KEYWORD, (ref,)))
-    return tuple(sorted(found.values(), key=_relevance, reverse=True)[:limit])
+    return tuple(sorted(found.values(), key=relevance, reverse=True)[:limit])
 
 
-def _relevance(found: RelevantMemory) -> tuple[bool, bool, datetime, str]:
+def relevance(found: RelevantMemory) -> tuple[bool, bool, datetime, str]:
+    """The larger, the earlier."""
     memory = found.memory
     return memory.is_pinned, found.match is Match.ATTACHED, memory.last_accessed_at, memory.id
+
+
+def recency(memory: Memory) -> tuple[bool, datetime, str]:
+    return memory.is_pinned, memory.last_accessed_at, memory.id

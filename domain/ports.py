@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
+from domain.mentions import Name
 from domain.paging import Page, PageRequest
 
 T = TypeVar("T")
@@ -21,6 +22,16 @@ class Listing:
 
     type: EntityType
     name_contains: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFrame:
+    """The versions change with the book's names and its memories' texts; no number without such a chapter."""
+
+    book: Book
+    names_version: str
+    texts_version: str
+    chapter_number: int | None
 
 
 class GraphReader(Protocol):
@@ -75,9 +86,29 @@ class GraphReader(Protocol):
 
     @abstractmethod
     async def most_relevant_attached(
-        self, refs: Collection[EntityRef], limit: int
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """Pinned first, then newest access."""
+        """Pinned first, then newest access; of a chapter, what may be told there."""
+
+    @abstractmethod
+    async def hidden_attached(
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """What may not be told in the chapter; pinned first, then newest access."""
+
+    @abstractmethod
+    async def count_attached_to_each_group(
+        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None
+    ) -> tuple[int, ...]:
+        """For each group, how many memories are attached to any of its entities and may be told."""
+
+    @abstractmethod
+    async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
+        """None without such a book."""
+
+    @abstractmethod
+    async def names(self, book_id: str) -> tuple[Name, ...]:
+        """Of all characters and terms."""
 
     @abstractmethod
     async def chapter_with_number(self, book_id: str, number: int) -> str | None: ...
@@ -128,10 +159,8 @@ class KeywordIndex(Protocol):
     """Finds memories by the words in them."""
 
     @abstractmethod
-    async def naming(
-        self, book_id: str, names_of: Mapping[EntityRef, Sequence[str]], limit: int
-    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """Memories whose summary or content contains a whole name; pinned first, then newest access."""
+    async def naming(self, book_id: str, refs: Collection[EntityRef]) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """All memories in whose summary or content a name of the entity stands; newest access first."""
 
     @abstractmethod
     async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:

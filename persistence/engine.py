@@ -145,7 +145,7 @@ class Engine:
                 # SQLite itself rolled back (disk full, I/O error): the others' work is gone as well.
                 raise sqlite.Error(str(error)) from error
             await transaction.execute("ROLLBACK TO job")
-            job.error = StorageUnavailableError((), str(error)) if isinstance(error, sqlite.Error) else error
+            job.error = StorageUnavailableError((), str(error)) if sqlite.is_storage_failure(error) else error
         await transaction.execute("RELEASE job")
 
 

@@ -125,26 +125,50 @@ COUNT_ATTACHED_TO_ANY: Final = """
      AND attachment.entity_type = ref.value ->> 0 AND attachment.entity_id = ref.value ->> 1
     CROSS JOIN memory ON memory.owner = :owner AND memory.id = attachment.memory_id AND memory.book_id = :book_id"""
 
-# The pinned have a small index of their own, so neither half reads more than the limit.
-MOST_RELEVANT_ATTACHED: Final = f"""
-    SELECT DISTINCT ref.key, {MEMORY_COLUMNS}
+_MAY_BE_TOLD: Final = """
+    (:chapter IS NULL OR (COALESCE(valid_from_chapter, :chapter) <= :chapter
+                      AND COALESCE(valid_until_chapter, :chapter) >= :chapter))"""
+
+_OF_REF: Final = "owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1"
+
+
+def _foremost(condition: str) -> str:
+    """The pinned have a small index of their own, so neither half reads more than the limit."""
+    order = "ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"
+    return f"""
+    SELECT {_one_row(f"ref.key, {MEMORY_COLUMNS}", order)}
     FROM json_each(:refs) AS ref
     CROSS JOIN json_each((
         SELECT json_group_array(memory_id) FROM (
             SELECT * FROM (
-                SELECT memory_id FROM attachment
-                WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
-                  AND is_pinned = 1
+                SELECT memory_id FROM attachment WHERE {_OF_REF} AND is_pinned = 1 AND {condition}
                 ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit)
-            UNION ALL
+            UNION
             SELECT * FROM (
-                SELECT memory_id FROM attachment
-                WHERE owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1
+                SELECT memory_id FROM attachment WHERE {_OF_REF} AND {condition}
                 ORDER BY last_accessed_at DESC, memory_id DESC LIMIT :limit))
     )) AS page
-    CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value
-    ORDER BY ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"""
+    CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value"""
 
-MEMORY_TEXTS: Final = f"""
-    SELECT {MEMORY_COLUMNS} FROM memory WHERE owner = :owner AND book_id = :book_id
-    ORDER BY is_pinned DESC, last_accessed_at DESC, id DESC"""
+
+MOST_RELEVANT_ATTACHED: Final = _foremost(_MAY_BE_TOLD)
+HIDDEN_ATTACHED: Final = _foremost(f"NOT {_MAY_BE_TOLD}")
+
+COUNT_ATTACHED_BY_GROUP: Final = f"""
+    SELECT member.value ->> 0, COUNT(DISTINCT attachment.memory_id) FROM json_each(:members) AS member
+    CROSS JOIN attachment ON attachment.owner = :owner
+     AND attachment.entity_type = member.value ->> 1 AND attachment.entity_id = member.value ->> 2
+    WHERE {_MAY_BE_TOLD}
+    GROUP BY member.value ->> 0"""
+
+CHUNK_FRAME: Final = f"""
+    SELECT book.seq || '.' || book.names_version, book.seq || '.' || book.texts_version, chapter.number,
+           {SHAPES[EntityType.BOOK].columns} FROM book
+    LEFT JOIN chapter ON chapter.owner = book.owner AND chapter.book_id = book.id AND chapter.id = :chapter_id
+    WHERE book.owner = :owner AND book.id = :book_id"""
+
+NAMES: Final = f"""
+    SELECT {_one_row("kind, id, name, aliases", "kind, seq")} FROM (
+        SELECT 'character' AS kind, seq, id, name, aliases FROM character WHERE owner = :owner AND book_id = :book_id
+        UNION ALL
+        SELECT 'term', seq, id, name, aliases FROM term WHERE owner = :owner AND book_id = :book_id)"""

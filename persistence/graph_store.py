@@ -8,8 +8,9 @@ import orjson
 
 from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
+from domain.mentions import Name
 from domain.paging import Cursor, Page, PageRequest
-from domain.ports import GraphReader, GraphStore, GraphWriter, Listing
+from domain.ports import ChunkFrame, GraphReader, GraphStore, GraphWriter, Listing
 from domain.text import fold
 from persistence import graph_queries as queries
 from persistence.engine import Engine, Transaction
@@ -34,8 +35,10 @@ _AFTER_ALL: Final = Cursor(2**63 - 1, "\U0010ffff")
 _DELETE_MEMORY: Final = "DELETE FROM memory WHERE owner = :owner AND id = :id"
 
 _ATTACH: Final = """
-    INSERT INTO attachment (owner, entity_type, entity_id, memory_id, is_pinned, last_accessed_at)
-    SELECT owner, :entity_type, :entity_id, id, is_pinned, last_accessed_at FROM memory
+    INSERT INTO attachment (owner, entity_type, entity_id, memory_id,
+                            is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter)
+    SELECT owner, :entity_type, :entity_id, id,
+           is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter FROM memory
     WHERE owner = :owner AND id = :memory_id
     ON CONFLICT DO NOTHING"""
 
@@ -51,8 +54,10 @@ _MEMORIES_OF_REF: Final = """
     WHERE owner = :owner AND entity_type = :entity_type AND entity_id = :entity_id"""
 
 _LEAVE_ON_BOOK: Final = """
-    INSERT INTO attachment (owner, entity_type, entity_id, memory_id, is_pinned, last_accessed_at)
-    SELECT owner, 'book', book_id, id, is_pinned, last_accessed_at FROM memory
+    INSERT INTO attachment (owner, entity_type, entity_id, memory_id,
+                            is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter)
+    SELECT owner, 'book', book_id, id,
+           is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter FROM memory
     WHERE owner = :owner AND id IN (SELECT value FROM json_each(:memory_ids))
       AND NOT EXISTS (SELECT 1 FROM attachment WHERE owner = memory.owner AND memory_id = memory.id)"""
 
@@ -138,18 +143,52 @@ class SqliteGraphReader(GraphReader):
         return await self._count(queries.COUNT_ATTACHED_TO_ANY, book_id=book_id, refs=_json_refs(refs))
 
     async def most_relevant_attached(
-        self, refs: Collection[EntityRef], limit: int
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        asked = tuple(refs)
-        found: dict[EntityRef, list[Memory]] = defaultdict(list)
-        rows = await self._fetch(queries.MOST_RELEVANT_ATTACHED, refs=_json_refs(asked), limit=limit)
-        for key, *memory in cast("Any", rows):
-            found[asked[key]].append(memory_from_row(tuple(memory)))
-        return {ref: tuple(memories[:limit]) for ref, memories in found.items()}
+        return await self._foremost(queries.MOST_RELEVANT_ATTACHED, refs, limit, chapter_number)
+
+    async def hidden_attached(
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        return await self._foremost(queries.HIDDEN_ATTACHED, refs, limit, chapter_number)
+
+    async def count_attached_to_each_group(
+        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None
+    ) -> tuple[int, ...]:
+        members = [(index, ref.type.value, ref.id) for index, refs in enumerate(groups) for ref in refs]
+        rows = await self._fetch(queries.COUNT_ATTACHED_BY_GROUP, members=_json(members), chapter=chapter_number)
+        counts = dict(cast("Any", rows))
+        return tuple(counts.get(index, 0) for index in range(len(groups)))
+
+    async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
+        rows = await self._fetch(queries.CHUNK_FRAME, book_id=book_id, chapter_id=chapter_id)
+        if not rows:
+            return None
+        names_version, texts_version, chapter_number, *book = cast("Any", rows[0])
+        return ChunkFrame(Book(*book), names_version, texts_version, chapter_number)
+
+    async def names(self, book_id: str) -> tuple[Name, ...]:
+        rows = await self._fetch_at_once(queries.NAMES, book_id=book_id)
+        names = []
+        for entity_type, entity_id, name, aliases in cast("Any", rows):
+            ref = EntityRef(EntityType(entity_type), entity_id)
+            names.append(Name(ref, name))
+            names += [Name(ref, alias["name"], alias["revealed_in_chapter"]) for alias in orjson.loads(aliases)]
+        return tuple(names)
 
     async def chapter_with_number(self, book_id: str, number: int) -> str | None:
         rows = await self._fetch(queries.CHAPTER_WITH_NUMBER, book_id=book_id, number=number)
         return cast("str", rows[0][0]) if rows else None
+
+    async def _foremost(
+        self, sql: str, refs: Collection[EntityRef], limit: int, chapter_number: int | None
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        asked = tuple(refs)
+        found: dict[EntityRef, list[Memory]] = defaultdict(list)
+        rows = await self._fetch_at_once(sql, refs=_json_refs(asked), limit=limit, chapter=chapter_number)
+        for key, *memory in cast("Any", rows):
+            found[asked[key]].append(memory_from_row(memory))
+        return {ref: tuple(memories[:limit]) for ref, memories in found.items()}
 
     async def _fetch(self, sql: str, **parameters: object) -> Sequence[Row]:
         return await self._fetch_rows(sql, {"owner": self._owner, **parameters})

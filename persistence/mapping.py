@@ -19,6 +19,7 @@ from persistence.tables import BookRow, ChapterRow, CharacterRow, MemoryRow, Ter
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAMES_APART = "\n"
+_KEPT_BY_TRIGGERS: Final = {"names_version", "texts_version"}
 
 _MEMORY_FIELDS: Final = [field.name for field in fields(Memory)]
 _PINNED: Final = _MEMORY_FIELDS.index("is_pinned")
@@ -83,14 +84,14 @@ def _plain_from_row(value: type[Book] | type[Chapter]) -> Callable[[Row], Entity
 
 def _insert(row: type[SQLModel]) -> str:
     table = cast("Table", row.__table__)  # type: ignore[attr-defined]
-    written = [column for column in table.columns if column.name != "seq"]
+    written = [column for column in table.columns if column.name not in {*_KEPT_BY_TRIGGERS, "seq"}]
     statement = insert(table).values({column.name: None for column in written})
     return str(statement.compile(dialect=dialect.dialect(paramstyle="named")))
 
 
 def _update(row: type[SQLModel]) -> str:
     table = cast("Table", row.__table__)  # type: ignore[attr-defined]
-    fixed = {"seq", "owner", "id", "book_id"}
+    fixed = {*_KEPT_BY_TRIGGERS, "seq", "owner", "id", "book_id"}
     changed = ", ".join(f"{column.name} = :{column.name}" for column in table.columns if column.name not in fixed)
     return f"UPDATE {table.name} SET {changed} WHERE owner = :owner AND id = :id"
 

@@ -42,6 +42,11 @@ _WRITER = (
 )
 
 
+def is_storage_failure(error: Exception) -> bool:
+    """The disk, a lock or the file is at fault, not our statement."""
+    return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
+
+
 async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
     db = await aiosqlite.Connection(lambda: open_connection(path, read_only=read_only), iter_chunk_size=64)
     try:

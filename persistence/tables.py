@@ -15,6 +15,8 @@ class BookRow(SQLModel, table=True):
     id: str
     name: str
     context_limit: int
+    names_version: int = Field(sa_column_kwargs={"server_default": text("0")})
+    texts_version: int = Field(sa_column_kwargs={"server_default": text("0")})
 
 
 class CharacterRow(SQLModel, table=True):
@@ -106,7 +108,7 @@ class MemoryRow(SQLModel, table=True):
 
 
 class AttachmentRow(SQLModel, table=True):
-    """Carries its memory's sort keys, kept equal by a trigger, so that a page is one walk along an index."""
+    """Carries what its memory is sorted and filtered by, kept equal by a trigger: a page is one walk along an index."""
 
     __tablename__ = "attachment"
     __table_args__ = (
@@ -119,6 +121,8 @@ class AttachmentRow(SQLModel, table=True):
             "entity_id",
             text("last_accessed_at DESC"),
             text("memory_id DESC"),
+            "valid_from_chapter",
+            "valid_until_chapter",
         ),
         Index(
             "attachment_pinned",
@@ -127,6 +131,8 @@ class AttachmentRow(SQLModel, table=True):
             "entity_id",
             text("last_accessed_at DESC"),
             text("memory_id DESC"),
+            "valid_from_chapter",
+            "valid_until_chapter",
             sqlite_where=text("is_pinned = 1"),
         ),
     )
@@ -138,3 +144,5 @@ class AttachmentRow(SQLModel, table=True):
     memory_id: str
     is_pinned: int
     last_accessed_at: int
+    valid_from_chapter: int | None
+    valid_until_chapter: int | None

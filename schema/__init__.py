@@ -12,13 +12,14 @@ from strawberry.types import ExecutionContext
 from schema.execution import CachedNames, PlainFirstExecution
 from schema.mutations.entities import EntityMutations
 from schema.mutations.memories import MemoryMutations
+from schema.queries.chunks import ChunkQueries
 from schema.queries.graph import GraphQueries
 from schema.scalars import DateTime
 from schema.types.entities import Book, Chapter, Character, Term
 
 
 @strawberry.type(description="What can be asked.")
-class Query(GraphQueries):
+class Query(GraphQueries, ChunkQueries):
     pass
 
 

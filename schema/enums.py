@@ -4,11 +4,14 @@ from typing import TypeAlias
 
 import strawberry
 
-from domain import entities, memories
+from domain import chunk_context, entities, memories, story_time, translation_check
 
 EntityType: TypeAlias = entities.EntityType
 Retrieval: TypeAlias = memories.Retrieval
 Match: TypeAlias = memories.Match
+Selection: TypeAlias = chunk_context.Selection
+OmissionReason: TypeAlias = story_time.OmissionReason
+TermUse: TypeAlias = translation_check.TermUse
 
 strawberry.enum(EntityType, description="What a memory can be attached to.")
 strawberry.enum(
@@ -17,3 +20,16 @@ strawberry.enum(
     " ATTACHED: attached only.",
 )
 strawberry.enum(Match, description="How a memory was found.")
+strawberry.enum(
+    Selection,
+    description="RECENT: by last access alone; BALANCED: every mentioned entity gets its share first.",
+)
+strawberry.enum(
+    OmissionReason,
+    description="LIMIT and TOKEN_BUDGET: there was no room; NOT_YET_REVEALED and NO_LONGER_VALID: story time hides it.",
+)
+strawberry.enum(
+    TermUse,
+    description="APPLIED: every form used in the source stands in the target as translated; PARTIAL: only some of the"
+    " entity's translations do; MISSING: none does.",
+)

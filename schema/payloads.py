@@ -69,12 +69,12 @@ class Refusals(FieldExtension):
 
     async def resolve_async(self, next_: Callable[..., Any], source: Any, info: Info, **arguments: Any) -> Any:
         try:
-            payload = await next_(source, info, **arguments)
-            # What a later mutation of the same request answers must be what is true after it.
-            info.context.loaders.forget()
-            return payload
+            return await next_(source, info, **arguments)
         except DomainError as error:
             return self.payload(problems=[problem_of(error)])
+        finally:
+            # What a later mutation of the same request answers must be what is true after it.
+            info.context.loaders.forget()
 
 
 def mutation(payload: Callable[..., object], description: str) -> Any:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from domain.usecases.attachments import Attachments
 from domain.usecases.book_import import BookImport
+from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
 from domain.usecases.memories import Memories
 
@@ -15,4 +16,5 @@ class UseCases:
     entities: Entities
     memories: Memories
     attachments: Attachments
+    chunks: Chunks
     book_import: BookImport

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from domain import errors, limits
-from domain.entities import EntityRef, names_of
+from domain.entities import EntityRef
 from domain.errors import Path, at
 from domain.memories import (
     Memory,
@@ -16,6 +16,7 @@ from domain.memories import (
     attach_or_default,
     merge_relevant,
     new_memory,
+    refs_to_match,
 )
 from domain.paging import Page, PageRequest
 from domain.ports import AccessLog, Clock, GraphReader, GraphStore, GraphWriter, KeywordIndex
@@ -85,26 +86,17 @@ class Memories:
         self, refs: Collection[EntityRef], limit: int, retrieval: Retrieval
     ) -> Mapping[EntityRef, tuple[RelevantMemory, ...]]:
         attached = await self.graph.most_relevant_attached(refs, limit)
-        matching: dict[EntityRef, tuple[Memory, ...]] = {}
-        for book_id, names in (await self._names_to_match(refs, attached, retrieval)).items():
-            matching.update(await self.keywords.naming(book_id, names, limit))
+        matching = await self._naming(refs_to_match(refs, attached, retrieval))
         return {ref: merge_relevant(attached.get(ref, ()), matching.get(ref, ()), ref, limit) for ref in refs}
 
-    async def _names_to_match(
-        self, refs: Collection[EntityRef], attached: Mapping[EntityRef, tuple[Memory, ...]], retrieval: Retrieval
-    ) -> Mapping[str, Mapping[EntityRef, Sequence[str]]]:
-        """By book: the entities whose names are to be looked for."""
-        wanted = {
-            Retrieval.MERGE: refs,
-            Retrieval.FALLBACK: [ref for ref in refs if not attached.get(ref)],
-            Retrieval.ATTACHED: (),
-        }[retrieval]
-        names_in: dict[str, dict[EntityRef, Sequence[str]]] = defaultdict(dict)
-        if wanted:
-            for ref, entity in (await self.graph.entities(wanted)).items():
-                if names := names_of(entity):
-                    names_in[entity.book_id][ref] = names
-        return names_in
+    async def _naming(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        refs_in: dict[str, list[EntityRef]] = defaultdict(list)
+        for ref, entity in (await self.graph.entities(refs)).items() if refs else ():
+            refs_in[entity.book_id].append(ref)
+        found: dict[EntityRef, tuple[Memory, ...]] = {}
+        for book_id, wanted in refs_in.items():
+            found.update(await self.keywords.naming(book_id, wanted))
+        return found
 
     async def _add(self, drafts: Sequence[MemoryDraft], paths: Sequence[Path]) -> tuple[Memory, ...]:
         check_drafts(drafts, paths, self.limits)

@@ -6,6 +6,8 @@ CREATE TABLE book (
     id VARCHAR NOT NULL,
     name VARCHAR NOT NULL,
     context_limit INTEGER NOT NULL,
+    names_version INTEGER DEFAULT 0 NOT NULL,
+    texts_version INTEGER DEFAULT 0 NOT NULL,
     UNIQUE (owner, id)
 );
 
@@ -86,20 +88,81 @@ CREATE TABLE attachment (
     memory_id VARCHAR NOT NULL,
     is_pinned INTEGER NOT NULL,
     last_accessed_at INTEGER NOT NULL,
+    valid_from_chapter INTEGER,
+    valid_until_chapter INTEGER,
     PRIMARY KEY (seq),
     UNIQUE (owner, memory_id, entity_type, entity_id),
     FOREIGN KEY(owner, memory_id) REFERENCES memory (owner, id) ON DELETE CASCADE
 );
 
-CREATE INDEX attachment_by_access ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC);
+CREATE INDEX attachment_by_access ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC, valid_from_chapter, valid_until_chapter);
 
-CREATE INDEX attachment_pinned ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC) WHERE is_pinned = 1;
+CREATE INDEX attachment_pinned ON attachment (owner, entity_type, entity_id, last_accessed_at DESC, memory_id DESC, valid_from_chapter, valid_until_chapter) WHERE is_pinned = 1;
 
 
 CREATE TRIGGER attachment_follows_its_memory
-AFTER UPDATE OF is_pinned, last_accessed_at ON memory
-WHEN OLD.is_pinned <> NEW.is_pinned OR OLD.last_accessed_at <> NEW.last_accessed_at
+AFTER UPDATE OF is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter ON memory
 BEGIN
-    UPDATE attachment SET is_pinned = NEW.is_pinned, last_accessed_at = NEW.last_accessed_at
-    WHERE owner = NEW.owner AND memory_id = NEW.id;
+    UPDATE attachment
+    SET is_pinned = NEW.is_pinned, last_accessed_at = NEW.last_accessed_at,
+        valid_from_chapter = NEW.valid_from_chapter, valid_until_chapter = NEW.valid_until_chapter
+    WHERE owner = NEW.owner AND memory_id = NEW.id
+      AND (is_pinned, last_accessed_at, valid_from_chapter, valid_until_chapter)
+       IS NOT (NEW.is_pinned, NEW.last_accessed_at, NEW.valid_from_chapter, NEW.valid_until_chapter);
+END;
+
+-- Tells every process when what it keeps of a book's names and texts is out of date.
+
+CREATE TRIGGER names_change_with_character_added
+AFTER INSERT ON character
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER names_change_with_character_removed
+AFTER DELETE ON character
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = OLD.owner AND id = OLD.book_id;
+END;
+
+CREATE TRIGGER names_change_with_character_renamed
+AFTER UPDATE OF name, aliases ON character
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER names_change_with_term_added
+AFTER INSERT ON term
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER names_change_with_term_removed
+AFTER DELETE ON term
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = OLD.owner AND id = OLD.book_id;
+END;
+
+CREATE TRIGGER names_change_with_term_renamed
+AFTER UPDATE OF name, aliases ON term
+BEGIN
+    UPDATE book SET names_version = names_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER texts_change_with_memory_added
+AFTER INSERT ON memory
+BEGIN
+    UPDATE book SET texts_version = texts_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER texts_change_with_memory_removed
+AFTER DELETE ON memory
+BEGIN
+    UPDATE book SET texts_version = texts_version + 1 WHERE owner = OLD.owner AND id = OLD.book_id;
+END;
+
+CREATE TRIGGER texts_change_with_memory_rewritten
+AFTER UPDATE OF summary, content ON memory
+BEGIN
+    UPDATE book SET texts_version = texts_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
 END;

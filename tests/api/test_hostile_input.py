@@ -1,7 +1,7 @@
 """Whatever is sent: no failure of the server, an answer that says what is wrong, and nothing written."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from graphql import (
 from api.settings import Settings
 from schema import build_schema
 from schema.problems import ProblemCode
-from tests.api.building import a_book, a_chapter, a_character, a_memory, a_term, everything, ref
+from tests.api.building import Owners, a_book, a_chapter, a_character, a_memory, a_term, everything, ref, serving_owners
 from tests.serving import Client, running
 
 BOOK = "book_1"
@@ -59,6 +59,14 @@ def refused(client: Client, send: Callable[[], httpx.Response]) -> Refusal:
     assert refusal.code in CODES
     assert everything(client) == before
     return refusal
+
+
+def refused_inputs(client: Client, mutation: str, inputs: Sequence[Fields]) -> list[str]:
+    """The code of each, in order; none of them changed anything."""
+    before = everything(client)
+    found = [refusals(mutate(client, mutation, fields).json()) for fields in inputs]
+    assert everything(client) == before
+    return [refusal.code for each in found for refusal in each]
 
 
 def refusals(body: Any) -> list[Refusal]:
@@ -136,14 +144,14 @@ def wrong_values(type_: GraphQLInputType) -> list[Any]:
     return nothing + WRONG[named.name]
 
 
-def wrong_fields() -> Iterator[tuple[str, Fields]]:
-    for mutation, input_type in input_types().items():
-        for name, field in input_type.fields.items():
-            for value in wrong_values(field.type):
-                yield mutation, VALID[mutation] | {name: value}
-            inner = get_named_type(field.type)
-            if isinstance(inner, GraphQLInputObjectType):
-                yield from ((mutation, VALID[mutation] | {name: [item]}) for item in wrong_items(inner))
+def wrong_inputs(mutation: str, input_type: GraphQLInputObjectType, name: str) -> list[Fields]:
+    """Inputs that are right but for the field of this name."""
+    type_ = input_type.fields[name].type
+    values = wrong_values(type_)
+    inner = get_named_type(type_)
+    if isinstance(inner, GraphQLInputObjectType):
+        values += [[item] for item in wrong_items(inner)]
+    return [VALID[mutation] | {name: value} for value in values]
 
 
 def wrong_items(input_type: GraphQLInputObjectType) -> Iterator[Fields]:
@@ -154,30 +162,36 @@ def wrong_items(input_type: GraphQLInputObjectType) -> Iterator[Fields]:
 
 
 INPUT_TYPES = {mutation: type_.name for mutation, type_ in input_types().items()}
-WRONG_FIELDS = list(wrong_fields())
+WRONG_INPUTS = {
+    f"{mutation}.{name}": (mutation, wrong_inputs(mutation, input_type, name))
+    for mutation, input_type in input_types().items()
+    for name in input_type.fields
+}
 
 
 def test_every_mutation_with_an_input_is_tried() -> None:
     assert set(INPUT_TYPES) == set(VALID)
 
 
-@pytest.mark.parametrize(("mutation", "fields"), WRONG_FIELDS, ids=str)
-def test_value_of_the_wrong_type_is_refused(client: Client, mutation: str, fields: Fields) -> None:
-    assert refused_input(client, mutation, fields).code == "BAD_INPUT"
+@pytest.mark.parametrize(("mutation", "inputs"), WRONG_INPUTS.values(), ids=WRONG_INPUTS.keys())
+def test_value_of_the_wrong_type_is_refused(client: Client, mutation: str, inputs: list[Fields]) -> None:
+    assert refused_inputs(client, mutation, inputs) == ["BAD_INPUT"] * len(inputs)
 
 
-@pytest.mark.parametrize("value", [None, "x", 5, True, [], [{}], {}, {"unknown": 1}, {"__proto__": {}}], ids=str)
 @pytest.mark.parametrize("mutation", VALID)
-def test_input_that_is_no_such_object_is_refused(client: Client, mutation: str, value: object) -> None:
-    before = everything(client)
+def test_input_that_is_no_object_is_refused(client: Client, mutation: str) -> None:
+    inputs: list[Any] = [None, "x", 5, True, [], [VALID[mutation]], [None]]
 
-    response = mutate(client, mutation, value)
+    assert refused_inputs(client, mutation, inputs) == ["BAD_INPUT"] * len(inputs)
 
-    found = refusals(response.json())
-    assert response.status_code == 200
-    assert found
-    assert {refusal.code for refusal in found} == {"BAD_INPUT"}
-    assert everything(client) == before
+
+@pytest.mark.parametrize("mutation", VALID)
+def test_input_without_what_is_needed_is_refused(client: Client, mutation: str) -> None:
+    needed = [
+        {name: value for name, value in VALID[mutation].items() if name != left_out} for left_out in VALID[mutation]
+    ]
+
+    assert refused_inputs(client, mutation, needed) == ["BAD_INPUT"] * len(needed)
 
 
 @pytest.mark.parametrize("mutation", VALID)
@@ -247,7 +261,7 @@ OPTIONAL = [
 NAMES = [text for text in REQUIRED if text.limit == 200]
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\u3000", "\n\t", "\xa0"], ids=ascii)
+@pytest.mark.parametrize("blank", ["", " ", "\u3000\n\t\xa0"], ids=ascii)
 @pytest.mark.parametrize("text", REQUIRED, ids=str)
 def test_empty_and_blank_text_is_refused(client: Client, text: Text, blank: str) -> None:
     refusal = refused_input(client, text.mutation, text.given(blank))
@@ -384,15 +398,13 @@ STRANGE_IDS = [
 ]
 
 
-@pytest.mark.parametrize("id_", STRANGE_IDS, ids=ascii)
 @pytest.mark.parametrize("field", ["book", "character", "term", "chapter", "memory"])
-def test_strange_id_looks_up_nothing(client: Client, field: str, id_: str) -> None:
-    answer = client.ask(f"query($id: ID!) {{ {field}(id: $id) {{ id }} }}", id=id_)
+def test_strange_id_looks_up_nothing(client: Client, field: str) -> None:
+    answers = [client.ask(f"query($id: ID!) {{ {field}(id: $id) {{ id }} }}", id=id_) for id_ in STRANGE_IDS]
 
-    assert answer == {field: None}
+    assert answers == [{field: None}] * len(STRANGE_IDS)
 
 
-@pytest.mark.parametrize("id_", STRANGE_IDS, ids=ascii)
 @pytest.mark.parametrize(
     ("mutation", "fields"),
     [
@@ -411,16 +423,21 @@ def test_strange_id_looks_up_nothing(client: Client, field: str, id_: str) -> No
         ("importMemories", lambda id_: {"memories": [TEXT | {"attachedTo": [ref("TERM", id_)]}]}),
     ],
 )
-def test_strange_id_is_not_found(client: Client, mutation: str, fields: Callable[[str], Fields], id_: str) -> None:
-    assert refused_input(client, mutation, VALID[mutation] | fields(id_)).code == "NOT_FOUND"
+def test_strange_id_is_not_found(client: Client, mutation: str, fields: Callable[[str], Fields]) -> None:
+    inputs = [VALID[mutation] | fields(id_) for id_ in STRANGE_IDS]
+
+    assert refused_inputs(client, mutation, inputs) == ["NOT_FOUND"] * len(inputs)
 
 
-@pytest.mark.parametrize("id_", STRANGE_IDS, ids=ascii)
 @pytest.mark.parametrize("kind", ["Book", "Character", "Term", "Chapter", "Memory"])
-def test_strange_id_deletes_nothing(client: Client, kind: str, id_: str) -> None:
-    document = f"mutation($id: ID!) {{ delete{kind}(id: $id) {{ deletedId problems {{ code message }} }} }}"
+def test_strange_id_deletes_nothing(client: Client, kind: str) -> None:
+    before = everything(client)
 
-    assert refused(client, lambda: client.post(document, id=id_)).code == "NOT_FOUND"
+    answers = [client.delete(f"delete{kind}", id_) for id_ in STRANGE_IDS]
+
+    codes = [[problem["code"] for problem in answer["problems"]] for answer in answers]
+    assert codes == [["NOT_FOUND"]] * len(STRANGE_IDS)
+    assert everything(client) == before
 
 
 @pytest.mark.parametrize(
@@ -431,7 +448,6 @@ def test_strange_id_deletes_nothing(client: Client, kind: str, id_: str) -> None
         "first: 7.5",
         "first: true",
         "first: [7]",
-        "first: 2147483648",
         "after: 5",
         "after: {}",
         "unknown: 5",
@@ -470,52 +486,72 @@ TEXTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def owners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owners]:
+    with serving_owners(tmp_path_factory.mktemp("owners")) as owners:
+        yield owners
+
+
+@pytest.fixture
+def newcomer(owners: Owners) -> Iterator[Client]:
+    """A client whose owner has nothing yet."""
+    with owners.next_client() as client:
+        yield client
+
+
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_text_is_stored_as_it_is(tmp_path: Path, text: str) -> None:
-    described = {"name": text, "translation": text, "description": text, "notes": text}
+def test_text_is_stored_as_it_is(newcomer: Client, text: str) -> None:
+    described: Fields = {"name": text, "translation": text, "description": text, "notes": text}
     alias = {"name": text, "translation": text, "revealedInChapter": None}
     character = described | {"id": "char_1", "aliases": [alias], "gender": text, "speakingStyle": text}
     term = described | {"id": "term_1", "aliases": [alias]}
-    chapter = {"id": "chap_1", "name": text, "number": 1}
+    chapter: Fields = {"id": "chap_1", "name": text, "number": 1}
     memory = {"id": "mem_1", "content": text, "summary": text}
-    settings = Settings(data_dir=tmp_path / "data")
 
-    with running(settings) as server, server.client() as client:
-        a_book(client, BOOK, name=text)
-        for create, fields in ((a_character, character), (a_term, term), (a_chapter, chapter)):
-            create(client, BOOK, **fields)
-        a_memory(client, BOOK, **memory)
+    a_book(newcomer, BOOK, name=text)
+    a_character(newcomer, BOOK, **character)
+    a_term(newcomer, BOOK, **term)
+    a_chapter(newcomer, BOOK, **chapter)
+    a_memory(newcomer, BOOK, **memory)
 
-    with running(settings) as server, server.client() as client:
-        (book,) = everything(client)["nodes"]
-        matched = client.mutate("attachMatching", "memories { id }", bookId=BOOK, query=text, entities=REFS)
-        named = client.ask(
-            'query($text: String!) { book(id: "book_1") { characters(nameContains: $text) { nodes { id } } } }',
-            text=text,
-        )
+    (book,) = everything(newcomer)["nodes"]
     assert book["name"] == text
     assert book["characters"]["nodes"] == [character]
     assert book["terms"]["nodes"] == [term]
     assert book["chapters"]["nodes"] == [chapter]
-    assert book["memories"]["nodes"][0] == book["memories"]["nodes"][0] | memory
+    assert book["memories"]["nodes"] == [book["memories"]["nodes"][0] | memory]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_text_is_found_as_it_is(newcomer: Client, text: str) -> None:
+    a_book(newcomer, BOOK)
+    a_character(newcomer, BOOK, "char_1", aliases=[{"name": text}])
+    a_memory(newcomer, BOOK, "mem_1", content=text)
+
+    matched = newcomer.mutate("attachMatching", "memories { id }", bookId=BOOK, query=text, entities=REFS)
+    named = newcomer.ask(
+        'query($text: String!) { book(id: "book_1") { characters(nameContains: $text) { nodes { id } } } }', text=text
+    )
+
     assert matched == {"memories": [{"id": "mem_1"}], "problems": []}
     assert named["book"]["characters"]["nodes"] == [{"id": "char_1"}]
 
 
 @pytest.mark.parametrize("id_", ["𠮷", "🧙‍♀️", "'", '";--', "a/b?c#d", "%00", "{}", "\u202e", "x" * 128, "null", "0"])
-def test_id_is_stored_as_it_is(tmp_path: Path, id_: str) -> None:
-    with running(Settings(data_dir=tmp_path / "data")) as server, server.client() as client:
-        a_book(client, id_)
-        a_character(client, id_, id_)
-        a_memory(client, id_, id_, ref("CHARACTER", id_))
+def test_id_is_stored_as_it_is(newcomer: Client, id_: str) -> None:
+    a_book(newcomer, id_)
+    a_character(newcomer, id_, id_)
+    a_memory(newcomer, id_, id_, ref("CHARACTER", id_))
 
-        answer = client.ask(
-            "query($id: ID!) { memory(id: $id) { id book { id } attachedTo { id attachedMemories { nodes { id } } } } }",
-            id=id_,
-        )
+    answer = newcomer.ask(
+        """query($id: ID!) {
+          memory(id: $id) { id book { id } attachedTo { id attachedMemories { nodes { id } } } }
+        }""",
+        id=id_,
+    )
 
-        attached = {"id": id_, "attachedMemories": {"nodes": [{"id": id_}]}}
-        assert answer == {"memory": {"id": id_, "book": {"id": id_}, "attachedTo": [attached]}}
+    attached = {"id": id_, "attachedMemories": {"nodes": [{"id": id_}]}}
+    assert answer == {"memory": {"id": id_, "book": {"id": id_}, "attachedTo": [attached]}}
 
 
 # Bodies that are no request
@@ -690,10 +726,6 @@ def test_body_over_the_limit_is_refused(tmp_path: Path, length: str) -> None:
 # Documents that ask too much
 
 
-def nested(levels: int, inner: str = "id") -> str:
-    return "".join(["{ book { characters { nodes "] * levels + [f"{{ {inner} }}"] + [" } } }"] * levels)
-
-
 def of_entities(levels: int) -> str:
     """From a book through its memories to the book they are attached to, again and again."""
     inner = "id"
@@ -761,7 +793,7 @@ BOMBS: dict[str, tuple[str, Fields]] = {
     "lists in lists by variable": (f"query($n: Int!) {{ {SIZED} }}", {"n": 100}),
     "lists in lists by a whole fraction": (f"query($n: Int!) {{ {SIZED} }}", {"n": 100.0}),
     "lists in lists by default": (f"query($n: Int! = 100) {{ {SIZED} }}", {}),
-    "lists in lists of unsaid size": ('{ book(id: "book_1") { memories { nodes { book { %s } } } } }' % PAGES, {}),
+    "lists in lists of unsaid size": (f'{{ book(id: "x") {{ memories {{ nodes {{ book {{ {PAGES} }} }} }} }} }}', {}),
     "lists in lists on one kind of entity": (of_entities(4), {}),
     "lists in lists by named fragments": (of_named_fragments(4), {}),
     "fragments that double": (doubling(6), {}),
@@ -770,7 +802,7 @@ BOMBS: dict[str, tuple[str, Fields]] = {
         '{ book(id: "x") { ...F } } fragment F on Book { memories { nodes { book { ...F } } } }',
         {},
     ),
-    "100 fragments, all in all": (dense(90), {}),
+    "90 fragments, all in all": (dense(90), {}),
     "300 fragments in a chain": (chained(300), {}),
     "1,500 fragments in a chain": (chained(1_500), {}),
     "unused fragment that repeats": ("{ books { totalCount } } fragment F on Book { " + "name " * 10_000 + "}", {}),

@@ -10,8 +10,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not kept longer: it runs an event loop of its own, in which no asynchronous test could run."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
         yield browser

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.names import contains_any_name, contains_name
+from domain.names import stands_whole
 from domain.text import fold
+
+
+def stands_in(text: str, name: str) -> bool:
+    """Somewhere in the text the name is a word of its own."""
+    folded_text, folded_name = fold(text), fold(name)
+    starts = [at for at in range(len(folded_text)) if folded_text.startswith(folded_name, at)]
+    return any(stands_whole(folded_text, start, start + len(folded_name)) for start in starts)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +37,7 @@ from domain.text import fold
     ],
 )
 def test_a_name_that_stands_as_a_word_is_found_in_any_case_and_width(text: str, name: str) -> None:
-    assert contains_name(fold(text), fold(name))
+    assert stands_in(text, name)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_a_name_that_stands_as_a_word_is_found_in_any_case_and_width(text: str, 
     ],
 )
 def test_a_name_is_not_cut_out_of_a_longer_word(text: str, name: str) -> None:
-    assert not contains_name(fold(text), fold(name))
+    assert not stands_in(text, name)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,7 @@ def test_a_name_is_not_cut_out_of_a_longer_word(text: str, name: str) -> None:
     ],
 )
 def test_a_katakana_name_is_found_where_its_word_ends(text: str, name: str) -> None:
-    assert contains_name(fold(text), fold(name))
+    assert stands_in(text, name)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,7 @@ def test_a_katakana_name_is_found_where_its_word_ends(text: str, name: str) -> N
     ],
 )
 def test_a_katakana_name_is_not_cut_out_of_a_longer_katakana_word(text: str, name: str) -> None:
-    assert not contains_name(fold(text), fold(name))
+    assert not stands_in(text, name)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +115,7 @@ def test_a_katakana_name_is_not_cut_out_of_a_longer_katakana_word(text: str, nam
     ],
 )
 def test_kanji_kana_and_hangul_need_no_space_around_a_name(text: str, name: str) -> None:
-    assert contains_name(fold(text), fold(name))
-
-
-def test_any_one_of_several_names_is_enough() -> None:
-    assert contains_any_name(fold("タローが来た"), (fold("田中"), fold("タロー")))
-    assert not contains_any_name(fold("タローが来た"), (fold("田中"), fold("タロ")))
-    assert not contains_any_name(fold("タローが来た"), ())
+    assert stands_in(text, name)
 
 
 words = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
@@ -123,17 +124,11 @@ words = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 @settings(deadline=None)
 @given(words, st.text())
 def test_a_name_between_spaces_is_always_found(name: str, text: str) -> None:
-    assert contains_name(fold(f"{text} {name} {text}"), fold(name))
-
-
-@settings(deadline=None)
-@given(st.text(), words)
-def test_what_is_found_is_really_there(text: str, name: str) -> None:
-    assert fold(name) in fold(text) or not contains_name(fold(text), fold(name))
+    assert stands_in(f"{text} {name} {text}", name)
 
 
 @settings(deadline=None)
 @given(st.text("abcdefghij", min_size=1, max_size=5), st.text("abcdefghij", min_size=1, max_size=5))
 def test_no_part_of_a_latin_word_is_a_name(part: str, rest: str) -> None:
-    assert not contains_name(part + rest, part)
-    assert not contains_name(rest + part, part)
+    assert not stands_in(part + rest, part)
+    assert not stands_in(rest + part, part)

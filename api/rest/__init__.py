@@ -1,0 +1,1 @@
+"""The REST face, for services that do not speak GraphQL: the same use cases, the same answers."""

@@ -1,0 +1,207 @@
+"""What a chunk of text mentions, and what its translator should know."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from domain import errors, limits
+from domain.chunk_context import (
+    MAX_MEMORIES,
+    Candidates,
+    ChunkContext,
+    OmittedMemory,
+    Selection,
+    build_chunk_context,
+    merge,
+)
+from domain.entities import Entity, EntityRef, EntityType
+from domain.errors import at
+from domain.memories import Memory, Retrieval, recency, refs_to_match, relevance
+from domain.mentions import Matcher, Mention
+from domain.ports import ChunkFrame, GraphStore, KeywordIndex
+from domain.story_time import OmissionReason, hidden_because
+from domain.tokens import TokenCounter
+from domain.translation_check import TranslationCheck, check_translation
+from domain.usecases.matchers import Matchers
+
+MAX_CHUNKS = 200
+MEMORY_LIMITS = (0, MAX_MEMORIES)
+TOKEN_BUDGETS = (0, 10_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRequest:
+    book_id: str
+    texts: tuple[str, ...]
+    chapter_id: str | None = None
+    limit: int | None = None
+    token_budget: int | None = None
+    retrieval: Retrieval = Retrieval.MERGE
+    selection: Selection = Selection.RECENT
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    mentions: tuple[Mention, ...]
+    entities: Mapping[EntityRef, Entity]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    graph: GraphStore
+    keywords: KeywordIndex
+    matchers: Matchers
+    limits: limits.Limits
+    count_tokens: TokenCounter
+
+    async def mentions(self, book_id: str, text: str, chapter_id: str | None) -> Mentioned:
+        limits.check_length(text, self.limits.text, ("text",))
+        frame = await self._frame(book_id, chapter_id)
+        found = (await self._matcher(frame)).mentions(text, frame.chapter_number)
+        return Mentioned(found, await self.graph.entities([mention.ref for mention in found]))
+
+    async def contexts(self, request: ChunkRequest) -> tuple[ChunkContext, ...]:
+        """One for each text; the number of statements does not depend on how many there are."""
+        self._check(request)
+        frame = await self._frame(request.book_id, request.chapter_id)
+        matcher = await self._matcher(frame)
+        mentions = [matcher.mentions(text, frame.chapter_number) for text in request.texts]
+        candidates = await self._candidates(request, frame, mentions)
+        entities = await self.graph.entities({mention.ref for found in mentions for mention in found})
+        return tuple(
+            build_chunk_context(
+                text,
+                found,
+                entities,
+                each,
+                limit=_limit(request, frame),
+                selection=request.selection,
+                token_budget=request.token_budget,
+                count_tokens=self.count_tokens,
+            )
+            for text, found, each in zip(request.texts, mentions, candidates, strict=True)
+        )
+
+    async def omitted(self, request: ChunkRequest, context: ChunkContext, first: int) -> tuple[OmittedMemory, ...]:
+        """Those left out for limit or budget in the order they would have come, then those story time hides."""
+        limits.check_page_size(first)
+        frame = await self._frame(request.book_id, request.chapter_id)
+        wanted = len(context.memories) + len(context.over_budget) + first
+        candidates = await self._candidates_of(request, frame, [context.refs], wanted)
+        shown = {each.memory.id for each in context.memories}
+        over_budget = {memory.id for memory in context.over_budget}
+        ranked = sorted(merge(candidates[0]).values(), key=relevance, reverse=True)
+        left_out = [
+            OmittedMemory(
+                each.memory,
+                OmissionReason.TOKEN_BUDGET if each.memory.id in over_budget else OmissionReason.LIMIT,
+            )
+            for each in ranked
+            if each.memory.id not in shown
+        ]
+        return tuple([*left_out, *await self._hidden(request, frame, candidates[0], first)][:first])
+
+    async def check_translation(
+        self, book_id: str, source: str, target: str, chapter_id: str | None
+    ) -> tuple[tuple[TranslationCheck, ...], Mapping[EntityRef, Entity]]:
+        limits.check_length(source, self.limits.text, ("source",))
+        limits.check_length(target, self.limits.text, ("target",))
+        mentioned = await self.mentions(book_id, source, chapter_id)
+        return check_translation(mentioned.mentions, mentioned.entities, target), mentioned.entities
+
+    def _check(self, request: ChunkRequest) -> None:
+        limits.check_count(request.texts, MAX_CHUNKS, ("texts",))
+        for position, text in enumerate(request.texts):
+            path = ("text",) if len(request.texts) == 1 else at(("texts",), position)
+            limits.check_length(text, self.limits.text, path)
+        if request.limit is not None:
+            limits.check_range(request.limit, MEMORY_LIMITS, ("limit",))
+        if request.token_budget is not None:
+            limits.check_range(request.token_budget, TOKEN_BUDGETS, ("token_budget",))
+
+    async def _frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame:
+        frame = await self.graph.chunk_frame(book_id, chapter_id)
+        if frame is None:
+            raise errors.EntityNotFoundError(("book_id",), EntityRef.book(book_id))
+        if chapter_id is not None and frame.chapter_number is None:
+            raise errors.EntityNotFoundError(("chapter_id",), EntityRef(EntityType.CHAPTER, chapter_id))
+        return frame
+
+    async def _matcher(self, frame: ChunkFrame) -> Matcher:
+        return await self.matchers.of_book(frame.book.id, frame.names_version)
+
+    async def _candidates(
+        self, request: ChunkRequest, frame: ChunkFrame, mentions: Sequence[Sequence[Mention]]
+    ) -> list[Candidates]:
+        chapter = [EntityRef(EntityType.CHAPTER, request.chapter_id)] if request.chapter_id is not None else []
+        groups = [(*(mention.ref for mention in found), *chapter) for found in mentions]
+        return await self._candidates_of(request, frame, groups, _limit(request, frame))
+
+    async def _candidates_of(
+        self, request: ChunkRequest, frame: ChunkFrame, groups: Sequence[tuple[EntityRef, ...]], wanted: int
+    ) -> list[Candidates]:
+        refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
+        attached = await self.graph.most_relevant_attached(refs, wanted, frame.chapter_number)
+        naming = await self._naming(request, refs, attached)
+        matching = {
+            ref: [memory for memory in found if hidden_because(memory, frame.chapter_number) is None]
+            for ref, found in naming.items()
+        }
+        ids = {memory.id for found in (*attached.values(), *matching.values()) for memory in found}
+        attachments = await self.graph.attachments(ids)
+        counts = await self.graph.count_attached_to_each_group(groups, frame.chapter_number)
+        return [
+            _candidates_of_group(group, attached, matching, attachments, count)
+            for group, count in zip(groups, counts, strict=True)
+        ]
+
+    async def _naming(
+        self, request: ChunkRequest, refs: Sequence[EntityRef], attached: Mapping[EntityRef, Sequence[Memory]]
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        wanted = refs_to_match(refs, attached, request.retrieval)
+        return await self.keywords.naming(request.book_id, wanted) if wanted else {}
+
+    async def _hidden(
+        self, request: ChunkRequest, frame: ChunkFrame, candidates: Candidates, first: int
+    ) -> list[OmittedMemory]:
+        if frame.chapter_number is None:
+            return []
+        attached = await self.graph.hidden_attached(candidates.refs, first, frame.chapter_number)
+        naming = await self._naming(request, candidates.refs, candidates.attached)
+        found = {memory.id: memory for each in (*attached.values(), *naming.values()) for memory in each}
+        hidden = [
+            OmittedMemory(memory, reason)
+            for memory in found.values()
+            if (reason := hidden_because(memory, frame.chapter_number)) is not None
+        ]
+        return sorted(hidden, key=lambda each: recency(each.memory), reverse=True)
+
+
+def _limit(request: ChunkRequest, frame: ChunkFrame) -> int:
+    """A token budget may stand in place of a count."""
+    if request.limit is not None:
+        return request.limit
+    return frame.book.context_limit if request.token_budget is None else MAX_MEMORIES
+
+
+def _candidates_of_group(
+    group: tuple[EntityRef, ...],
+    attached: Mapping[EntityRef, Sequence[Memory]],
+    matching: Mapping[EntityRef, Sequence[Memory]],
+    attachments: Mapping[str, Sequence[EntityRef]],
+    attached_count: int,
+) -> Candidates:
+    members = frozenset(group)
+    matching_here = {ref: matching[ref] for ref in group if ref in matching}
+    unattached = {
+        memory.id
+        for found in matching_here.values()
+        for memory in found
+        if members.isdisjoint(attachments.get(memory.id, ()))
+    }
+    return Candidates(
+        refs=group,
+        attached={ref: attached[ref] for ref in group if ref in attached},
+        matching=matching_here,
+        attachments=attachments,
+        total=attached_count + len(unattached),
+    )
