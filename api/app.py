@@ -43,7 +43,8 @@ def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
         async with open_service(settings) as service:
-            if sample is not None:
+            # With tokens there is no owner whom everyone could ask for it.
+            if sample is not None and not settings.tokens:
                 await load_sample(service, sample)
             # What lives until the end need not be walked by the collector again and again.
             gc.collect()

@@ -79,8 +79,10 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
     engine = await Engine.open(settings.data_dir / DATABASE)
     try:
         accesses = AccessJournal(engine)
-        yield Service(engine, accesses, settings.limits)
-        await accesses.close()
+        try:
+            yield Service(engine, accesses, settings.limits)
+        finally:
+            await accesses.close()
     finally:
         await engine.close()
 

@@ -1,11 +1,24 @@
 """GraphQL documents, parsed and validated once for each distinct text."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    IntValueNode,
+    Visitor,
+    get_operation_ast,
+    parse,
+    specified_rules,
+    validate,
+    visit,
+)
 from strawberry.extensions import SchemaExtension
 
 from api import guard
@@ -31,7 +44,7 @@ class Documents:
     def prepare(self, schema: GraphQLSchema, query: str, variables: dict[str, Any]) -> Prepared:
         """Checked for cost, parsed and validated; raises GraphQLError when it cannot be."""
         # Sizes of lists may come as variables and change what a document costs.
-        key = (query, *((name, value) for name, value in variables.items() if isinstance(value, int)))
+        key = (query, *((name, value) for name, value in variables.items() if isinstance(value, int | float)))
         prepared = self._prepared.get(key)
         if prepared is not None:
             self._prepared.move_to_end(key)
@@ -48,16 +61,32 @@ def _prepare(schema: GraphQLSchema, query: str, variables: dict[str, Any]) -> Pr
     try:
         guard.check_length(query)
         document = parse(query, max_tokens=guard.MAX_TOKENS)
+        if _LONG_NUMBER.search(query):
+            visit(document, _RefuseLongNumbers())
         guard.check_cost(schema, document, variables)
         return Prepared(document, validate(schema, document, specified_rules, max_errors=20))
     except guard.TooCostlyError as error:
         raise _refused(str(error)) from error
-    except RecursionError as error:
-        raise _refused("The request asks too much: it is nested too deeply.") from error
+    except GraphQLSyntaxError as error:
+        if error.message.endswith(_PARSER_GAVE_UP):
+            raise _refused(f"The request asks too much: {error.message}") from error
+        raise
+
+
+_LONG_NUMBER = re.compile(r"\d{100}")
+_PARSER_GAVE_UP = "Parsing aborted."
 
 
 def _refused(message: str) -> GraphQLError:
     return GraphQLError(message, extensions={"code": ProblemCode.TOO_COSTLY.value})
+
+
+class _RefuseLongNumbers(Visitor):
+    """Python refuses to read a number of more than 4,300 digits, wherever graphql-core happens to meet it."""
+
+    def enter_int_value(self, node: IntValueNode, *_: object) -> None:
+        if _LONG_NUMBER.search(node.value):
+            raise GraphQLError("No number here has so many digits.", node)
 
 
 class UsePrepared(SchemaExtension):
@@ -73,6 +102,8 @@ class UsePrepared(SchemaExtension):
             operation.query or "",
             operation.variables or {},
         )
+        if get_operation_ast(prepared.document, operation._provided_operation_name) is None:  # noqa: SLF001
+            raise GraphQLError("Name with `operationName` one operation that the document has.")
         operation.graphql_document = prepared.document
         operation.pre_execution_errors = prepared.errors
         yield

@@ -4,6 +4,7 @@ Strawberry's own view answers 500 to bodies such as `null` or `[null]` and knows
 `application/graphql-response+json`; this follows the GraphQL-over-HTTP specification instead.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 from strawberry import Schema
-from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
@@ -29,6 +30,8 @@ from schema.loaders import Loaders
 from schema.problems import ProblemCode, problem_of
 
 GRAPHQL_JSON: Final = "application/graphql-response+json"
+
+_ANSWER_TYPES: Final = {JSON: JSON, GRAPHQL_JSON: GRAPHQL_JSON, "*/*": JSON, "application/*": JSON, "": JSON}
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -92,8 +95,6 @@ class GraphQLOverHTTP:
             )
         except InvalidOperationTypeError as error:
             raise RefusedError(405, error.as_http_error_reason(request.method), allow="POST") from error
-        except CannotGetOperationTypeError as error:
-            raise RefusedError(400, error.as_http_error_reason()) from error
 
 
 def _from_parameters(request: Request) -> GraphQLRequest:
@@ -124,14 +125,26 @@ def _checked(body: object) -> GraphQLRequest:
 
 
 def _answer_type(accept: str) -> str:
-    """The first that fits; clients from before the specification get plain JSON."""
-    accepted = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
-    for media_type in accepted:
-        if media_type in (JSON, GRAPHQL_JSON):
-            return media_type
-    if not {"*/*", "application/*", ""} & set(accepted):
+    """What is wanted most; clients from before the specification get plain JSON."""
+    wanted: dict[str, float] = {}
+    for part in accept.split(","):
+        media_type, *parameters = (each.strip().lower() for each in part.split(";"))
+        wanted.setdefault(_ANSWER_TYPES.get(media_type, ""), _weight(parameters))
+    acceptable = {media_type: weight for media_type, weight in wanted.items() if media_type and weight > 0}
+    if not acceptable:
         raise RefusedError(406, f"Answers are {GRAPHQL_JSON} or {JSON}.")
-    return JSON
+    return max(acceptable, key=acceptable.__getitem__)
+
+
+def _weight(parameters: Sequence[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0
+    return 1
 
 
 def _was_not_run(result: ExecutionResult) -> bool:

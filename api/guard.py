@@ -7,7 +7,7 @@ the first bound it meets; the walk itself is therefore never long.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from graphql import (
     DocumentNode,
@@ -32,11 +32,12 @@ from graphql.type import get_nullable_type
 MAX_LENGTH = 200_000
 MAX_TOKENS = 20_000
 MAX_DEPTH = 24
-MAX_FIELDS = 2_000
+MAX_SELECTIONS = 2_000
 MAX_ROOT_FIELDS = 50
 MAX_REPEATS = 50
 MAX_ALIASES = 200
 MAX_COST = 100_000
+MAX_DIGITS = 20
 
 # What a list without a size argument is taken to hold.
 ASSUMED_LIST_SIZE = 5
@@ -66,6 +67,16 @@ def check_cost(schema: GraphQLSchema, document: DocumentNode, variables: Mapping
     for operation in document.definitions:
         if isinstance(operation, OperationDefinitionNode):
             walk.operation(operation)
+    # Validation reads what no operation uses, too.
+    for name in fragments.keys() - walk.reached:
+        walk.fragment(fragments[name])
+
+
+class _Field(NamedTuple):
+    """A field with the type it is asked of, which a fragment may narrow."""
+
+    parent: GraphQLNamedType | None
+    node: FieldNode
 
 
 @dataclass(slots=True)
@@ -73,63 +84,85 @@ class _Walk:
     schema: GraphQLSchema
     fragments: Mapping[str, FragmentDefinitionNode]
     variables: Mapping[str, object]
-    fields: int = 0
+    selections: int = 0
     aliases: int = 0
     defaults: dict[str, int] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
 
     def operation(self, operation: OperationDefinitionNode) -> None:
         self.defaults = {
-            definition.variable.name.value: int(definition.default_value.value)
+            definition.variable.name.value: _number(definition.default_value)
             for definition in operation.variable_definitions or ()
             if isinstance(definition.default_value, IntValueNode)
         }
-        root = self.schema.get_root_type(operation.operation)
-        merged = self._merge([operation.selection_set])
+        merged = self._merge([(self.schema.get_root_type(operation.operation), operation.selection_set)])
         if len(merged) > MAX_ROOT_FIELDS:
             raise TooCostlyError("too many root fields", MAX_ROOT_FIELDS)
-        cost = self._cost(root, merged, depth=1)
+        cost = self._cost(merged, depth=1)
         if cost > MAX_COST:
             raise TooCostlyError(f"its lists could hold about {cost:,} values", MAX_COST)
 
-    def _cost(self, parent: GraphQLNamedType | None, merged: Mapping[str, list[FieldNode]], depth: int) -> int:
+    def fragment(self, fragment: FragmentDefinitionNode) -> None:
+        parent = self.schema.get_type(fragment.type_condition.name.value)
+        self._cost(self._merge([(parent, fragment.selection_set)]), depth=1)
+
+    def _cost(self, merged: Mapping[str, list[_Field]], depth: int) -> int:
         if depth > MAX_DEPTH:
             raise TooCostlyError("it is nested too deeply", MAX_DEPTH)
         cost = 0
-        for nodes in merged.values():
-            if len(nodes) > MAX_REPEATS:
-                raise TooCostlyError(f"'{nodes[0].name.value}' is repeated too often", MAX_REPEATS)
-            definition = _definition(parent, nodes[0])
-            inner = self._merge(node.selection_set for node in nodes if node.selection_set)
-            inner_cost = self._cost(get_named_type(definition.type) if definition else None, inner, depth + 1)
-            cost += 1 + max(self._size(definition, node) for node in nodes) * inner_cost
+        for fields in merged.values():
+            if len(fields) > MAX_REPEATS:
+                raise TooCostlyError(f"'{fields[0].node.name.value}' is repeated too often", MAX_REPEATS)
+            definitions = [(_definition(*each), each.node) for each in fields]
+            inner = self._merge(
+                (get_named_type(definition.type) if definition else None, node.selection_set)
+                for definition, node in definitions
+                if node.selection_set
+            )
+            size = max(self._size(definition, node) for definition, node in definitions)
+            cost += 1 + size * self._cost(inner, depth + 1)
         return cost
 
-    def _merge(self, selection_sets: Iterable[SelectionSetNode]) -> dict[str, list[FieldNode]]:
-        merged: dict[str, list[FieldNode]] = {}
+    def _merge(
+        self, selection_sets: Iterable[tuple[GraphQLNamedType | None, SelectionSetNode]]
+    ) -> dict[str, list[_Field]]:
+        merged: dict[str, list[_Field]] = {}
         seen: set[str] = set()
-        for selection_set in selection_sets:
-            for node in self._spread(selection_set, seen):
-                self._count(node)
-                merged.setdefault(node.alias.value if node.alias else node.name.value, []).append(node)
+        for parent, selection_set in selection_sets:
+            for each in self._spread(parent, selection_set, seen, depth=1):
+                alias = each.node.alias
+                self._count_alias(is_alias=alias is not None)
+                merged.setdefault(alias.value if alias else each.node.name.value, []).append(each)
         return merged
 
-    def _spread(self, selection_set: SelectionSetNode, seen: set[str]) -> Iterator[FieldNode]:
+    def _spread(
+        self, parent: GraphQLNamedType | None, selection_set: SelectionSetNode, seen: set[str], depth: int
+    ) -> Iterator[_Field]:
         """The fields of a selection set with its fragments; like execution, each fragment once."""
+        if depth > MAX_DEPTH:
+            raise TooCostlyError("its fragments are nested too deeply", MAX_DEPTH)
         for selection in selection_set.selections:
+            self._count_selection()
             match selection:
                 case FieldNode():
-                    yield selection
-                case InlineFragmentNode():
-                    yield from self._spread(selection.selection_set, seen)
+                    yield _Field(parent, selection)
+                case InlineFragmentNode(type_condition=condition):
+                    narrowed = self.schema.get_type(condition.name.value) if condition else parent
+                    yield from self._spread(narrowed, selection.selection_set, seen, depth + 1)
                 case FragmentSpreadNode() if (name := selection.name.value) not in seen and name in self.fragments:
                     seen.add(name)
-                    yield from self._spread(self.fragments[name].selection_set, seen)
+                    self.reached.add(name)
+                    fragment = self.fragments[name]
+                    narrowed = self.schema.get_type(fragment.type_condition.name.value)
+                    yield from self._spread(narrowed, fragment.selection_set, seen, depth + 1)
 
-    def _count(self, node: FieldNode) -> None:
-        self.fields += 1
-        self.aliases += node.alias is not None
-        if self.fields > MAX_FIELDS:
-            raise TooCostlyError("too many fields", MAX_FIELDS)
+    def _count_selection(self) -> None:
+        self.selections += 1
+        if self.selections > MAX_SELECTIONS:
+            raise TooCostlyError("too many fields and fragments", MAX_SELECTIONS)
+
+    def _count_alias(self, *, is_alias: bool) -> None:
+        self.aliases += is_alias
         if self.aliases > MAX_ALIASES:
             raise TooCostlyError("too many aliases", MAX_ALIASES)
 
@@ -146,11 +179,17 @@ class _Walk:
         value: object = default
         for argument in node.arguments or ():
             if argument.name.value == name and isinstance(argument.value, IntValueNode):
-                value = int(argument.value.value)
+                value = _number(argument.value)
             elif argument.name.value == name and isinstance(argument.value, VariableNode):
                 variable = argument.value.name.value
                 value = self.variables.get(variable, self.defaults.get(variable, default))
-        return max(value, 1) if isinstance(value, int) else ASSUMED_LIST_SIZE
+        # A client may write 100 as 100.0.
+        return max(int(value), 1) if isinstance(value, int | float) else ASSUMED_LIST_SIZE
+
+
+def _number(node: IntValueNode) -> int:
+    """Python reads no number of more than 4,300 digits; such a one is too large whatever it is."""
+    return int(node.value) if len(node.value) < MAX_DIGITS else MAX_COST
 
 
 def _definition(parent: GraphQLNamedType | None, node: FieldNode) -> GraphQLField | None:

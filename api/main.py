@@ -26,11 +26,20 @@ cli = typer.Typer(
 )
 
 
-@cli.callback()
-def version(*, version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False) -> None:
-    if version:
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - called by Typer
+    if is_asked:
         typer.echo(f"loregraph {VERSION}")
         raise typer.Exit
+
+
+@cli.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    pass
 
 
 @cli.command()
@@ -90,6 +99,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()
     except OSError as error:
         _stop(f"Cannot serve {host}:{port}: {error.strerror}. Choose another with --host and --port.")
     return listening

@@ -20,7 +20,7 @@ CHAPTER_NUMBERS = (0, 1_000_000)
 CONTEXT_LIMITS = (1, 100)
 ACCESS_COUNTS = (0, 2**31 - 1)
 
-ID = re.compile(rf"[^\s\x00-\x1f\x7f]{{1,{MAX_ID_LENGTH}}}")
+ID = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f]{{1,{MAX_ID_LENGTH}}}")
 
 
 @dataclass(frozen=True, slots=True)

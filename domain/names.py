@@ -27,10 +27,10 @@ def stands_whole(folded_text: str, start: int, end: int) -> bool:
 
 @lru_cache(maxsize=16384)
 def script_of(character: str) -> Script | None:
-    if "\u30a1" <= character <= "\u30ff" and character != "・":
+    if ("\u30a1" <= character <= "\u30ff" and character != "・") or "\u31f0" <= character <= "\u31ff":
         return Script.KATAKANA
     if character < "\u0250" or not unicodedata.name(character, "").startswith(_WORDLESS):
-        return Script.LATIN if character.isalnum() or unicodedata.combining(character) else None
+        return Script.LATIN if character.isalnum() or unicodedata.category(character)[0] == "M" else None
     return None
 
 

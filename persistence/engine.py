@@ -73,12 +73,16 @@ class Engine:
             writer = await sqlite.connect(path, read_only=False)
         except sqlite.Error as error:
             raise migrations.UnreadableDatabaseError(path, str(error)) from error
+        opened = [writer]
         try:
             await migrations.upgrade(writer, path)
-            reading = [await sqlite.connect(path, read_only=True) for _ in range(readers)]
+            while len(opened) <= readers:
+                opened.append(await sqlite.connect(path, read_only=True))
         except BaseException:
-            await writer.close()
+            for db in opened:
+                await db.close()
             raise
+        reading = opened[1:]
         engine = cls(path, writer, reading, max_group)
         for reader in reading:
             engine._idle.put_nowait(reader)

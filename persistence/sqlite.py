@@ -1,5 +1,6 @@
 """The one SQLite library of the process: every connection is opened here."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,9 @@ def is_storage_failure(error: Exception) -> bool:
 
 
 async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
-    db = await aiosqlite.Connection(lambda: open_connection(path, read_only=read_only), iter_chunk_size=64)
+    # Opened first: a thread that aiosqlite started for a connection that fails would outlive the loop.
+    connection = await asyncio.to_thread(open_connection, path, read_only=read_only)
+    db = await aiosqlite.Connection(lambda: connection, iter_chunk_size=64)
     try:
         for pragma in (*_COMMON, *(() if read_only else _WRITER)):
             await db.execute_fetchall(pragma)

@@ -8,7 +8,11 @@ _OF_BOOK = (("owner", "book_id"), ("book.owner", "book.id"))
 
 class BookRow(SQLModel, table=True):
     __tablename__ = "book"
-    __table_args__ = (UniqueConstraint("owner", "id"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        Index("book_of_owner", "owner"),
+        {"sqlite_autoincrement": True},
+    )
 
     seq: int | None = Field(default=None, primary_key=True)
     owner: str

@@ -105,8 +105,9 @@ def encode_cursor(list_name: str, cursor: Cursor) -> str:
 def decode_cursor(list_name: str, text: str) -> Cursor:
     try:
         match orjson.loads(base64.b64decode(text, altchars=b"-_", validate=True)):
-            case [str(name), int(position), str(id_)] if name == list_name and -_INT64 <= position < _INT64:
-                return Cursor(position, id_)
+            case [str(name), int(position), str(id_)] if name == list_name and type(position) is int:
+                if -_INT64 <= position < _INT64:
+                    return Cursor(position, id_)
     except (binascii.Error, ValueError):
         pass
     raise errors.InvalidCursorError(("after",), text)

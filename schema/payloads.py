@@ -1,7 +1,7 @@
 """What mutations answer: the object, or why it was refused."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import strawberry
 from strawberry.extensions import FieldExtension
@@ -11,6 +11,10 @@ from schema.context import Info
 from schema.problems import Problem, problem_of
 from schema.types.entities import Book, Chapter, Character, Term
 from schema.types.memories import Memory
+
+T = TypeVar("T")
+
+Given = Annotated[T, strawberry.argument(description="What to do, and with what.")]
 
 
 def _problems() -> Any:

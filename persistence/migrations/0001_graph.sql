@@ -11,6 +11,8 @@ CREATE TABLE book (
     UNIQUE (owner, id)
 );
 
+CREATE INDEX book_of_owner ON book (owner);
+
 CREATE TABLE chapter (
     seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     owner VARCHAR NOT NULL,

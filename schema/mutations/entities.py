@@ -18,7 +18,7 @@ from schema.inputs import (
     UpdateCharacterInput,
     UpdateTermInput,
 )
-from schema.payloads import BookPayload, ChapterPayload, CharacterPayload, DeletePayload, TermPayload, mutation
+from schema.payloads import BookPayload, ChapterPayload, CharacterPayload, DeletePayload, Given, TermPayload, mutation
 from schema.types.entities import Book, Chapter, Character, Term
 
 Id = Annotated[strawberry.ID, strawberry.argument(description="Which one.")]
@@ -27,40 +27,40 @@ Id = Annotated[strawberry.ID, strawberry.argument(description="Which one.")]
 @strawberry.type
 class EntityMutations:
     @mutation(BookPayload, "Create a book.")
-    async def create_book(self, info: Info, input: CreateBookInput) -> BookPayload:
+    async def create_book(self, info: Info, input: Given[CreateBookInput]) -> BookPayload:
         book = await info.context.use_cases.entities.create(input.to_domain(info.context.new_id))
         return BookPayload(book=Book.from_domain(book))
 
     @mutation(CharacterPayload, "Create a character of a book.")
-    async def create_character(self, info: Info, input: CreateCharacterInput) -> CharacterPayload:
+    async def create_character(self, info: Info, input: Given[CreateCharacterInput]) -> CharacterPayload:
         character = await info.context.use_cases.entities.create(input.to_domain(info.context.new_id))
         return CharacterPayload(character=Character.from_domain(character))
 
     @mutation(TermPayload, "Create a term of a book.")
-    async def create_term(self, info: Info, input: CreateTermInput) -> TermPayload:
+    async def create_term(self, info: Info, input: Given[CreateTermInput]) -> TermPayload:
         term = await info.context.use_cases.entities.create(input.to_domain(info.context.new_id))
         return TermPayload(term=Term.from_domain(term))
 
     @mutation(ChapterPayload, "Create a chapter of a book.")
-    async def create_chapter(self, info: Info, input: CreateChapterInput) -> ChapterPayload:
+    async def create_chapter(self, info: Info, input: Given[CreateChapterInput]) -> ChapterPayload:
         chapter = await info.context.use_cases.entities.create(input.to_domain(info.context.new_id))
         return ChapterPayload(chapter=Chapter.from_domain(chapter))
 
     @mutation(BookPayload, "Change a book: absent leaves, null clears.")
-    async def update_book(self, info: Info, input: UpdateBookInput) -> BookPayload:
+    async def update_book(self, info: Info, input: Given[UpdateBookInput]) -> BookPayload:
         return BookPayload(book=Book.from_domain(await _update(info, EntityType.BOOK, input.id, input.changes())))
 
     @mutation(CharacterPayload, "Change a character: absent leaves, null clears.")
-    async def update_character(self, info: Info, input: UpdateCharacterInput) -> CharacterPayload:
+    async def update_character(self, info: Info, input: Given[UpdateCharacterInput]) -> CharacterPayload:
         character = await _update(info, EntityType.CHARACTER, input.id, input.changes())
         return CharacterPayload(character=Character.from_domain(character))
 
     @mutation(TermPayload, "Change a term: absent leaves, null clears.")
-    async def update_term(self, info: Info, input: UpdateTermInput) -> TermPayload:
+    async def update_term(self, info: Info, input: Given[UpdateTermInput]) -> TermPayload:
         return TermPayload(term=Term.from_domain(await _update(info, EntityType.TERM, input.id, input.changes())))
 
     @mutation(ChapterPayload, "Change a chapter: absent leaves.")
-    async def update_chapter(self, info: Info, input: UpdateChapterInput) -> ChapterPayload:
+    async def update_chapter(self, info: Info, input: Given[UpdateChapterInput]) -> ChapterPayload:
         chapter = await _update(info, EntityType.CHAPTER, input.id, input.changes())
         return ChapterPayload(chapter=Chapter.from_domain(chapter))
 
