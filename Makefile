@@ -41,8 +41,8 @@ format: $(DEVELOPMENT) ## Format the code and write the schema snapshot.
 	$(BIN)/ruff check --fix .
 	$(BIN)/python -m schema > schema/schema.graphql
 
-bench: $(DEVELOPMENT) ## Measure; see tests/bench/README.md.
-	$(BIN)/python -m tests.bench
+bench: $(DEVELOPMENT) ## Measure; see tests/bench/README.md. DATA=DIR adds what needs novels.
+	$(BIN)/python -m tests.bench $(if $(DATA),--data $(DATA))
 
 lock: $(DEVELOPMENT) ## Take the newest versions that pyproject.toml allows.
 	$(BIN)/pip install -q uv

@@ -44,7 +44,7 @@ class Documents:
     def prepare(self, schema: GraphQLSchema, query: str, variables: dict[str, Any]) -> Prepared:
         """Checked for cost, parsed and validated; raises GraphQLError when it cannot be."""
         # Sizes of lists may come as variables and change what a document costs.
-        key = (query, *((name, value) for name, value in variables.items() if isinstance(value, int | float)))
+        key = (query, *((name, size) for name, value in variables.items() if (size := _size(value)) is not None))
         prepared = self._prepared.get(key)
         if prepared is not None:
             self._prepared.move_to_end(key)
@@ -55,6 +55,12 @@ class Documents:
             if len(self._prepared) > CACHED_DOCUMENTS:
                 self._prepared.popitem(last=False)
         return prepared
+
+
+def _size(value: object) -> float | None:
+    if isinstance(value, int | float):
+        return value
+    return len(value) if isinstance(value, list) else None
 
 
 def _prepare(schema: GraphQLSchema, query: str, variables: dict[str, Any]) -> Prepared:

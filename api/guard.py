@@ -7,6 +7,7 @@ the first bound it meets; the walk itself is therefore never long.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, NamedTuple
 
 from graphql import (
@@ -21,8 +22,10 @@ from graphql import (
     GraphQLSchema,
     InlineFragmentNode,
     IntValueNode,
+    ListValueNode,
     OperationDefinitionNode,
     SelectionSetNode,
+    ValueNode,
     VariableNode,
     get_named_type,
     is_list_type,
@@ -42,7 +45,7 @@ MAX_DIGITS = 20
 # What a list without a size argument is taken to hold.
 ASSUMED_LIST_SIZE = 5
 
-_SIZE_ARGUMENTS: Final = ("first", "limit")
+_SIZE_ARGUMENTS: Final = ("first", "limit", "texts")
 # The items of a page were counted with the page.
 _PAGE_ITEMS: Final = ("nodes", "edges")
 
@@ -169,22 +172,41 @@ class _Walk:
     def _size(self, definition: GraphQLField | None, node: FieldNode) -> int:
         if definition is None:
             return 1
-        for name in _SIZE_ARGUMENTS:
-            if name in definition.args:
-                return self._given_size(node, name, definition.args[name].default_value)
+        sizes = [
+            self._given_size(node, name, definition.args[name].default_value)
+            for name in _SIZE_ARGUMENTS
+            if name in definition.args
+        ]
+        if sizes:
+            return prod(sizes)
         is_plain_list = is_list_type(get_nullable_type(definition.type)) and node.name.value not in _PAGE_ITEMS
         return ASSUMED_LIST_SIZE if is_plain_list else 1
 
     def _given_size(self, node: FieldNode, name: str, default: object) -> int:
-        value: object = default
         for argument in node.arguments or ():
-            if argument.name.value == name and isinstance(argument.value, IntValueNode):
-                value = _number(argument.value)
-            elif argument.name.value == name and isinstance(argument.value, VariableNode):
-                variable = argument.value.name.value
-                value = self.variables.get(variable, self.defaults.get(variable, default))
-        # A client may write 100 as 100.0.
-        return max(int(value), 1) if isinstance(value, int | float) else ASSUMED_LIST_SIZE
+            if argument.name.value == name:
+                return _size_of(self._value(argument.value, default))
+        return _size_of(default)
+
+    def _value(self, node: ValueNode, default: object) -> object:
+        match node:
+            case IntValueNode():
+                return _number(node)
+            case ListValueNode():
+                return node.values
+            case VariableNode(name=name):
+                return self.variables.get(name.value, self.defaults.get(name.value, default))
+        return None
+
+
+def _size_of(value: object) -> int:
+    """Of a number, itself, even if a client writes 100 as 100.0; of a list, its length."""
+    match value:
+        case int() | float():
+            return max(int(value), 1)
+        case list() | tuple():
+            return max(len(value), 1)
+    return ASSUMED_LIST_SIZE
 
 
 def _number(node: IntValueNode) -> int:

@@ -18,7 +18,7 @@ MAX_ALIASES = 200
 MAX_ATTACHMENTS = 100
 CHAPTER_NUMBERS = (0, 1_000_000)
 CONTEXT_LIMITS = (1, 100)
-ACCESS_COUNTS = (0, 2**31 - 1)
+MAX_ACCESS_COUNT = 2**31 - 1
 
 ID = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f]{{1,{MAX_ID_LENGTH}}}")
 
@@ -53,7 +53,7 @@ def check_entity(entity: Entity, limits: Limits) -> None:
 def check_draft(draft: MemoryDraft, limits: Limits, path: Path = ()) -> None:
     check_id(draft.id, at(path, "id"))
     check_count(draft.attached_to, MAX_ATTACHMENTS, at(path, "attached_to"))
-    check_range(draft.access_count, ACCESS_COUNTS, at(path, "access_count"))
+    check_range(draft.access_count, (0, MAX_ACCESS_COUNT), at(path, "access_count"))
     check_memory(draft, limits, path)
 
 

@@ -34,6 +34,15 @@ class ChunkFrame:
     chapter_number: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class AttachedToGroups:
+    """The foremost memories of each entity with all their attachments, and how many each group has in all."""
+
+    foremost: Mapping[EntityRef, tuple[Memory, ...]]
+    attachments: Mapping[str, tuple[EntityRef, ...]]
+    counts: tuple[int, ...]
+
+
 class GraphReader(Protocol):
     """Batched reads. Keys without an answer are absent from the mapping."""
 
@@ -97,10 +106,10 @@ class GraphReader(Protocol):
         """What may not be told in the chapter; pinned first, then newest access."""
 
     @abstractmethod
-    async def count_attached_to_each_group(
-        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None
-    ) -> tuple[int, ...]:
-        """For each group, how many memories are attached to any of its entities and may be told."""
+    async def attached_to_groups(
+        self, groups: Sequence[Collection[EntityRef]], limit: int, chapter_number: int | None
+    ) -> AttachedToGroups:
+        """What may be told in the chapter."""
 
     @abstractmethod
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from domain.errors import StorageUnavailableError
+from domain.limits import MAX_ACCESS_COUNT
 from domain.ports import AccessLog
 from persistence.engine import Engine, Transaction
 from persistence.mapping import to_microseconds
@@ -19,7 +20,8 @@ _log: Final = structlog.get_logger(__name__)
 
 # A clock that jumped back must not make a memory look older.
 _TOUCH: Final = """
-    UPDATE memory SET last_accessed_at = MAX(last_accessed_at, :at), access_count = access_count + :count
+    UPDATE memory SET last_accessed_at = MAX(last_accessed_at, :at),
+                      access_count = MIN(access_count + :count, :most)
     WHERE owner = :owner AND id = :id"""
 
 
@@ -50,7 +52,14 @@ class AccessJournal:
     async def flush(self) -> None:
         pending, self._pending = self._pending, {}
         rows = [
-            {"owner": owner, "id": memory_id, "at": to_microseconds(seen.last), "count": seen.count}
+            {
+                "owner": owner,
+                "id": memory_id,
+                "at": to_microseconds(seen.last),
+                "count": seen.count,
+                # A larger number could not be told in GraphQL any more.
+                "most": MAX_ACCESS_COUNT,
+            }
             for (owner, memory_id), seen in pending.items()
         ]
 

@@ -132,11 +132,11 @@ _MAY_BE_TOLD: Final = """
 _OF_REF: Final = "owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1"
 
 
-def _foremost(condition: str) -> str:
+def _foremost(condition: str, columns: str = MEMORY_COLUMNS) -> str:
     """The pinned have a small index of their own, so neither half reads more than the limit."""
     order = "ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"
     return f"""
-    SELECT {_one_row(f"ref.key, {MEMORY_COLUMNS}", order)}
+    SELECT {_one_row(f"ref.key, {columns}", order)}
     FROM json_each(:refs) AS ref
     CROSS JOIN json_each((
         SELECT json_group_array(memory_id) FROM (
@@ -154,12 +154,22 @@ def _foremost(condition: str) -> str:
 MOST_RELEVANT_ATTACHED: Final = _foremost(_MAY_BE_TOLD)
 HIDDEN_ATTACHED: Final = _foremost(f"NOT {_MAY_BE_TOLD}")
 
-COUNT_ATTACHED_BY_GROUP: Final = f"""
-    SELECT member.value ->> 0, COUNT(DISTINCT attachment.memory_id) FROM json_each(:members) AS member
-    CROSS JOIN attachment ON attachment.owner = :owner
-     AND attachment.entity_type = member.value ->> 1 AND attachment.entity_id = member.value ->> 2
-    WHERE {_MAY_BE_TOLD}
-    GROUP BY member.value ->> 0"""
+_ATTACHMENTS_OF_MEMORY: Final = """
+    (SELECT json_group_array(json_array(entity_type, entity_id)) FROM attachment
+     WHERE attachment.owner = memory.owner AND attachment.memory_id = memory.id)"""
+
+_COUNT_BY_GROUP: Final = f"""
+    SELECT json_group_array(json_array(member_of, count)) FROM (
+        SELECT member.value ->> 0 AS member_of, COUNT(DISTINCT attachment.memory_id) AS count
+        FROM json_each(:members) AS member
+        CROSS JOIN attachment ON attachment.owner = :owner
+         AND attachment.entity_type = member.value ->> 1 AND attachment.entity_id = member.value ->> 2
+        WHERE {_MAY_BE_TOLD}
+        GROUP BY member_of)"""
+
+# What a chunk needs of its entities, in one trip to the database.
+CHUNK_CANDIDATES: Final = f"""
+    SELECT ({_foremost(_MAY_BE_TOLD, f"{MEMORY_COLUMNS}, {_ATTACHMENTS_OF_MEMORY}")}), ({_COUNT_BY_GROUP})"""
 
 CHUNK_FRAME: Final = f"""
     SELECT book.seq || '.' || book.names_version, book.seq || '.' || book.texts_version, chapter.number,

@@ -10,7 +10,7 @@ from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
 from domain.mentions import Name
 from domain.paging import Cursor, Page, PageRequest
-from domain.ports import ChunkFrame, GraphReader, GraphStore, GraphWriter, Listing
+from domain.ports import AttachedToGroups, ChunkFrame, GraphReader, GraphStore, GraphWriter, Listing
 from domain.text import fold
 from persistence import graph_queries as queries
 from persistence.engine import Engine, Transaction
@@ -152,13 +152,32 @@ class SqliteGraphReader(GraphReader):
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
         return await self._foremost(queries.HIDDEN_ATTACHED, refs, limit, chapter_number)
 
-    async def count_attached_to_each_group(
-        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None
-    ) -> tuple[int, ...]:
-        members = [(index, ref.type.value, ref.id) for index, refs in enumerate(groups) for ref in refs]
-        rows = await self._fetch(queries.COUNT_ATTACHED_BY_GROUP, members=_json(members), chapter=chapter_number)
-        counts = dict(cast("Any", rows))
-        return tuple(counts.get(index, 0) for index in range(len(groups)))
+    async def attached_to_groups(
+        self, groups: Sequence[Collection[EntityRef]], limit: int, chapter_number: int | None
+    ) -> AttachedToGroups:
+        refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
+        members = [(index, ref.type.value, ref.id) for index, group in enumerate(groups) for ref in group]
+        ((rows, counts),) = await self._fetch(
+            queries.CHUNK_CANDIDATES,
+            refs=_json_refs(refs),
+            members=_json(members),
+            limit=limit,
+            chapter=chapter_number,
+        )
+        foremost: dict[EntityRef, list[Memory]] = defaultdict(list)
+        attachments: dict[str, tuple[EntityRef, ...]] = {}
+        for key, *columns, attached_to in orjson.loads(cast("str", rows)):
+            memory = memory_from_row(columns)
+            foremost[refs[key]].append(memory)
+            attachments[memory.id] = tuple(
+                EntityRef(EntityType(entity_type), entity_id) for entity_type, entity_id in attached_to
+            )
+        count_of = dict(orjson.loads(cast("str", counts)))
+        return AttachedToGroups(
+            foremost={ref: tuple(memories[:limit]) for ref, memories in foremost.items()},
+            attachments=attachments,
+            counts=tuple(count_of.get(index, 0) for index in range(len(groups))),
+        )
 
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
         rows = await self._fetch(queries.CHUNK_FRAME, book_id=book_id, chapter_id=chapter_id)

@@ -140,18 +140,17 @@ class Chunks:
         self, request: ChunkRequest, frame: ChunkFrame, groups: Sequence[tuple[EntityRef, ...]], wanted: int
     ) -> list[Candidates]:
         refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
-        attached = await self.graph.most_relevant_attached(refs, wanted, frame.chapter_number)
-        naming = await self._naming(request, refs, attached)
+        attached = await self.graph.attached_to_groups(groups, wanted, frame.chapter_number)
+        naming = await self._naming(request, refs, attached.foremost)
         matching = {
             ref: [memory for memory in found if hidden_because(memory, frame.chapter_number) is None]
             for ref, found in naming.items()
         }
-        ids = {memory.id for found in (*attached.values(), *matching.values()) for memory in found}
-        attachments = await self.graph.attachments(ids)
-        counts = await self.graph.count_attached_to_each_group(groups, frame.chapter_number)
+        named_only = {memory.id for found in matching.values() for memory in found} - attached.attachments.keys()
+        attachments = {**attached.attachments, **(await self.graph.attachments(named_only) if named_only else {})}
         return [
-            _candidates_of_group(group, attached, matching, attachments, count)
-            for group, count in zip(groups, counts, strict=True)
+            _candidates_of_group(group, attached.foremost, matching, attachments, count)
+            for group, count in zip(groups, attached.counts, strict=True)
         ]
 
     async def _naming(

@@ -71,7 +71,7 @@ def refused_inputs(client: Client, mutation: str, inputs: Sequence[Fields]) -> l
 
 def refusals(body: Any) -> list[Refusal]:
     errors = [Refusal(error["extensions"]["code"], error["message"]) for error in body.get("errors", ())]
-    payloads = [payload for payload in (body.get("data") or {}).values() if payload is not None]
+    payloads = [payload for payload in (body.get("data") or {}).values() if isinstance(payload, dict)]
     problems = [
         Refusal(problem["code"], problem["message"]) for payload in payloads for problem in payload.get("problems", ())
     ]
@@ -770,6 +770,10 @@ SIZED = (
 )
 PAGES = "memories { nodes { book { memories { nodes { book { memories { nodes { id } } } } } } } }"
 
+CHUNKS = """query($texts: [String!]!) { chunkContexts(bookId: "book_1", texts: $texts) {
+  memories { memory { attachedTo { attachedMemories(first: 100) { nodes { id } } } } }
+} }"""
+
 BOMBS: dict[str, tuple[str, Fields]] = {
     "25 levels": ("{ " + "a { " * 24 + "b" + " }" * 25, {}),
     "100 levels": ("{ " + "book { " * 100 + "id" + " }" * 101, {}),
@@ -794,6 +798,7 @@ BOMBS: dict[str, tuple[str, Fields]] = {
     "lists in lists by a whole fraction": (f"query($n: Int!) {{ {SIZED} }}", {"n": 100.0}),
     "lists in lists by default": (f"query($n: Int! = 100) {{ {SIZED} }}", {}),
     "lists in lists of unsaid size": (f'{{ book(id: "x") {{ memories {{ nodes {{ book {{ {PAGES} }} }} }} }} }}', {}),
+    "lists in lists for each of 200 chunks": (CHUNKS, {"texts": ["田中太郎"] * 200}),
     "lists in lists on one kind of entity": (of_entities(4), {}),
     "lists in lists by named fragments": (of_named_fragments(4), {}),
     "fragments that double": (doubling(6), {}),

@@ -1,23 +1,42 @@
-"""`python -m tests.bench [name …]` runs the benchmarks and keeps their tables in results.md."""
+"""`python -m tests.bench [--data DIR] [name …]` runs the benchmarks and keeps their tables in results.md."""
 
+import argparse
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.bench import graph, writes
+from tests.bench import chunks, graph, oracle, writes
+from tests.bench.table import Table
 
 RESULTS: Final = Path(__file__).parent / "results.md"
-BENCHMARKS: Final = {"graph": graph.run, "writes": writes.run}
+
+BENCHMARKS: Final[Mapping[str, Callable[[], Table]]] = {"graph": graph.run, "writes": writes.run}
+# These read the novels of --data.
+ON_NOVELS: Final[Mapping[str, Callable[[Path], Table]]] = {
+    "chunks": chunks.against_plain_route,
+    "names": chunks.names_against_loop,
+    "growth": chunks.as_the_book_grows,
+    "oracle": oracle.run,
+}
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--data", type=Path, help="a folder with novels/; without it, what needs them is left out")
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, *ON_NOVELS, []])
+    arguments = parser.parse_args()
+    runs: dict[str, Callable[[], Table]] = dict(BENCHMARKS)
+    if arguments.data is not None:
+        runs |= {name: partial(run, arguments.data) for name, run in ON_NOVELS.items()}
     tables = []
-    for name in names or BENCHMARKS:
-        table = BENCHMARKS[name]()
-        sys.stdout.write(f"{table}\n")
-        tables.append(table)
-    if not names:
+    for name in arguments.names or runs:
+        tables.append(runs[name]())
+        sys.stdout.write(f"{tables[-1]}\n")
+        sys.stdout.flush()
+    if not arguments.names:
         RESULTS.write_text("# Results of `make bench`\n\n" + "\n".join(map(str, tables)), encoding="utf-8")
 
 
-main(sys.argv[1:])
+main()

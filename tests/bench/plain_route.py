@@ -11,9 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domain.entities import EntityType
+from domain.chunk_context import Candidates, ChunkContext, Selection, build_chunk_context
+from domain.entities import EntityRef, EntityType
+from domain.memories import Memory
+from domain.mentions import Matcher, Name
 from persistence import graph_queries, sqlite
-from persistence.mapping import from_microseconds
+from persistence.mapping import SHAPES, from_microseconds, memory_from_row
 
 FIRST_CHARACTERS = 20
 FIRST_MEMORIES = 5
@@ -52,10 +55,92 @@ def build(database: Path) -> Starlette:
         body = {"data": {"book": {"id": book_id, "name": name, "characters": {"nodes": nodes}}}}
         return Response(orjson.dumps(body), media_type="application/json")
 
+    matcher = Matcher(_names(db))
+
+    async def chunk_context(request: Request) -> Response:
+        text = orjson.loads(await request.body())["text"]
+        return Response(orjson.dumps(_chunk_context(db, matcher, text)), media_type="application/json")
+
     async def health(_: Request) -> Response:
         return Response("ok")
 
-    return Starlette(routes=[Route("/books/{id}", book), Route("/health", health)])
+    return Starlette(
+        routes=[
+            Route("/books/{id}", book),
+            Route("/chunk-context", chunk_context, methods=["POST"]),
+            Route("/health", health),
+        ]
+    )
+
+
+def _names(db: Any) -> list[Name]:
+    names = []
+    for entity_type, entity_id, name, aliases in _rows(db, graph_queries.NAMES, {"owner": "local", "book_id": "book"}):
+        ref = EntityRef(EntityType(entity_type), entity_id)
+        names += [Name(ref, name), *(Name(ref, alias["name"]) for alias in orjson.loads(aliases))]
+    return names
+
+
+def _chunk_context(db: Any, matcher: Matcher, text: str) -> dict[str, Any]:
+    owner: dict[str, Any] = {"owner": "local", "chapter": None}
+    ((*_, limit),) = db.execute(graph_queries.CHUNK_FRAME, {**owner, "book_id": "book", "chapter_id": None})
+    mentions = matcher.mentions(text)
+    refs = tuple(mention.ref for mention in mentions)
+    named = orjson.dumps([(ref.type.value, ref.id) for ref in refs]).decode()
+    members = orjson.dumps([(0, ref.type.value, ref.id) for ref in refs]).decode()
+    ((rows, counts),) = db.execute(
+        graph_queries.CHUNK_CANDIDATES, {**owner, "refs": named, "members": members, "limit": limit}
+    )
+    ((_, total),) = orjson.loads(counts)
+    attached: dict[EntityRef, list[Memory]] = {}
+    attachments: dict[str, list[EntityRef]] = {}
+    for key, *columns, attached_to in orjson.loads(rows):
+        memory = memory_from_row(columns)
+        attached.setdefault(refs[key], []).append(memory)
+        attachments[memory.id] = [EntityRef(EntityType(each), entity_id) for each, entity_id in attached_to]
+    shape = SHAPES[EntityType.CHARACTER]
+    wanted = orjson.dumps([ref.id for ref in refs]).decode()
+    rows = db.execute(graph_queries.ENTITIES[EntityType.CHARACTER], {**owner, "ids": wanted})
+    entities = {entity.ref: entity for entity in map(shape.from_row, rows)}
+    found = build_chunk_context(
+        text,
+        mentions,
+        entities,
+        Candidates(refs, attached, {}, attachments, total),
+        limit=limit,
+        selection=Selection.RECENT,
+        token_budget=None,
+        count_tokens=len,
+    )
+    return {"data": {"chunkContext": _as_json(found)}}
+
+
+def _as_json(context: ChunkContext) -> dict[str, Any]:
+    return {
+        "mentions": [
+            {
+                "entity": {"id": mention.ref.id, "name": context.entities[mention.ref].name},
+                "spans": [{"start": span.start, "end": span.end, "text": span.text} for span in mention.spans],
+            }
+            for mention in context.mentions
+        ],
+        "memories": [
+            {
+                "match": each.match.name,
+                "memory": {
+                    "id": each.memory.id,
+                    "summary": each.memory.summary,
+                    "lastAccessedAt": each.memory.last_accessed_at.isoformat(timespec="microseconds"),
+                },
+            }
+            for each in context.memories
+        ],
+        "omittedCount": context.omitted_count,
+        "etag": context.etag,
+        "entitySection": context.entity_section,
+        "memorySection": context.memory_section,
+        "prompt": context.prompt,
+    }
 
 
 def _rows(db: Any, sql: str, parameters: dict[str, Any]) -> Any:

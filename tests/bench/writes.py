@@ -4,6 +4,7 @@ import asyncio
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from persistence.engine import MAX_GROUP, Engine, Transaction
@@ -37,7 +38,7 @@ async def _rate(max_group: int) -> float:
         async def produce(producer: int) -> int:
             written = 0
             while time.perf_counter() < started + SECONDS:
-                await engine.write(lambda transaction: _insert(transaction, f"{producer}-{written}"))
+                await engine.write(partial(_insert, f"{producer}-{written}"))
                 written += 1
             return written
 
@@ -47,5 +48,5 @@ async def _rate(max_group: int) -> float:
         return written / elapsed
 
 
-async def _insert(transaction: Transaction, book_id: str) -> None:
+async def _insert(book_id: str, transaction: Transaction) -> None:
     await transaction.execute(INSERT, {"id": book_id})

@@ -1,0 +1,135 @@
+"""Chunk contexts: GraphQL against a plain route, names against a loop, a small book against a large one."""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+
+from api.composition import DATABASE, Service, open_service
+from api.settings import LOCAL_OWNER, Settings
+from domain.memories import Retrieval
+from domain.mentions import Matcher, Name
+from domain.usecases.chunks import ChunkRequest
+from tests.bench import load, novel
+from tests.bench.table import Table
+
+ROUTE_GOAL = 0.5
+LOOP_GOAL = 100
+GROWTH_GOAL = 1.5
+MEMORIES = 5_000
+SMALL, LARGE = 500, 100_000
+INVENTED = 10_000
+CHUNKS = 50
+
+QUERY = """
+query ($text: String!) {
+  chunkContext(bookId: "book", text: $text, retrieval: ATTACHED) {
+    mentions { entity { id name } spans { start end text } }
+    memories { match memory { id summary lastAccessedAt } }
+    omittedCount etag entitySection memorySection prompt
+  }
+}"""
+
+
+def against_plain_route(data: Path) -> Table:
+    real = novel.read_novel(data, "zh_红楼梦")
+    rows = []
+    for book in (real, novel.with_invented_names(real, INVENTED)):
+        with tempfile.TemporaryDirectory() as folder:
+            data_dir = Path(folder)
+            asyncio.run(_fill(data_dir, book, MEMORIES))
+            (text,) = book.chunks(1)
+            graphql = load.Target(
+                "GraphQL", 8803, load.http_post("/graphql", orjson.dumps({"query": QUERY, "variables": {"text": text}}))
+            )
+            plain = load.Target("plain", 8804, load.http_post("/chunk-context", orjson.dumps({"text": text})))
+            command = ["-m", "tests.bench.plain_route", str(data_dir / DATABASE), str(plain.port)]
+            with (
+                load.serving(["-m", "api.main", "serve", "--port", str(graphql.port)], graphql.port, data_dir),
+                load.serving(command, plain.port, data_dir),
+            ):
+                assert orjson.loads(load.answer(graphql)) == orjson.loads(load.answer(plain)), "the answers differ"
+                rates = load.rates([graphql, plain])
+        ratio = rates["GraphQL"] / rates["plain"]
+        rows.append((book.title, f"{rates['GraphQL']:.0f}", f"{rates['plain']:.0f}", f"{ratio:.2f}", f"≥ {ROUTE_GOAL}"))
+    return Table(
+        f"chunkContext of 2,000 characters, {MEMORIES:,} memories, ATTACHED, requests per second",
+        ("names", "GraphQL", "plain route, same SQL and formatting", "ratio", "goal"),
+        rows,
+    )
+
+
+def names_against_loop(data: Path) -> Table:
+    book = novel.with_invented_names(novel.read_novel(data, "zh_红楼梦"), INVENTED)
+    names = [name for name in book.names if name]
+    chunks = book.chunks(CHUNKS)
+    matcher = Matcher(Name(each.ref, each.name) for each in book.characters if each.id.startswith("invented"))
+    invented = [each.name for each in book.characters if each.id.startswith("invented")]
+    one_pass = _seconds(lambda: [matcher.mentions(chunk) for chunk in chunks])
+    loop = _seconds(lambda: [[name for name in invented if name in chunk] for chunk in chunks], rounds=1)
+    return Table(
+        f"Mentions in 2,000 characters, {len(names) - len(names) % 1000:,} names, microseconds per chunk",
+        ("one pass", "`name in text` for every name", "ratio", "goal"),
+        [
+            (
+                f"{one_pass / CHUNKS * 1e6:.0f}",
+                f"{loop / CHUNKS * 1e6:.0f}",
+                f"{loop / one_pass:.0f}",
+                f"≥ {LOOP_GOAL}",
+            )
+        ],
+    )
+
+
+def as_the_book_grows(data: Path) -> Table:
+    """The book has ten memories for each of its names, as it would have: what grows is the book, not one name."""
+    real = novel.read_novel(data, "zh_红楼梦")
+    costs = {}
+    for memories in (SMALL, LARGE):
+        book = novel.with_invented_names(real, max(0, memories // 10 - len(real.characters)))
+        costs[memories] = asyncio.run(_seconds_per_chunk(book, memories))
+    ratio = costs[LARGE] / costs[SMALL]
+    return Table(
+        "chunkContext as the book grows, ATTACHED, milliseconds per call",
+        (f"{SMALL:,} memories", f"{LARGE:,} memories", "ratio", "goal"),
+        [(f"{costs[SMALL] * 1e3:.2f}", f"{costs[LARGE] * 1e3:.2f}", f"{ratio:.2f}", f"≤ {GROWTH_GOAL}")],
+    )
+
+
+async def _seconds_per_chunk(book: novel.Novel, memories: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_service(Settings(data_dir=Path(folder))) as service:
+            await _import(service, book, memories)
+            chunks = service.use_cases(LOCAL_OWNER).chunks
+            requests = [
+                ChunkRequest(novel.BOOK_ID, (text,), retrieval=Retrieval.ATTACHED) for text in book.chunks(CHUNKS)
+            ]
+            measured = []
+            for _ in range(5):
+                started = time.perf_counter()
+                for request in requests:
+                    await chunks.contexts(request)
+                measured.append((time.perf_counter() - started) / CHUNKS)
+            return statistics.median(measured[1:])
+
+
+async def _fill(data_dir: Path, book: novel.Novel, memories: int) -> None:
+    async with open_service(Settings(data_dir=data_dir)) as service:
+        await _import(service, book, memories)
+
+
+async def _import(service: Service, book: novel.Novel, memories: int) -> None:
+    await service.use_cases(LOCAL_OWNER).book_import.run(*novel.a_book(book, memories))
+
+
+def _seconds(work: Callable[[], object], rounds: int = 5) -> float:
+    measured = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        measured.append(time.perf_counter() - started)
+    return statistics.median(measured)
