@@ -59,7 +59,9 @@ def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
             Route("/", _to_graphiql),
             Route("/health", _health),
             Route("/graphql", _graphql(settings)),
-            Route("/api/books/{id}/chunk-context", chunk_context_endpoint(settings.max_body_bytes), methods=["POST"]),
+            Route(
+                "/api/books/{id:path}/chunk-context", chunk_context_endpoint(settings.max_body_bytes), methods=["POST"]
+            ),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[

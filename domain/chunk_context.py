@@ -132,9 +132,16 @@ def _within_budget(
     chosen: Sequence[RelevantMemory], total: int, budget: int, count_tokens: TokenCounter
 ) -> list[RelevantMemory]:
     """Greedily in order: one that does not fit is passed over for a shorter one behind it."""
+
+    def fits(memories: Sequence[RelevantMemory]) -> bool:
+        section = memory_section([each.memory.summary for each in memories], total - len(memories))
+        return count_tokens(section) <= budget
+
+    # All of them may fit where some of them and the note that others were left out would not.
+    if fits(chosen):
+        return list(chosen)
     kept: list[RelevantMemory] = []
     for each in chosen:
-        summaries = [one.memory.summary for one in (*kept, each)]
-        if count_tokens(memory_section(summaries, total - len(summaries))) <= budget:
+        if fits([*kept, each]):
             kept.append(each)
     return kept

@@ -91,6 +91,11 @@ class Matcher:
             self._automaton.add_word(letters, tuple(each))
         self._automaton.make_automaton()
         self._is_empty = not patterns
+        self._revealed_in = {
+            (pattern.name.ref, pattern.name.text): pattern.name.revealed_in
+            for each in patterns.values()
+            for pattern in each
+        }
         self._longest = max(map(len, patterns), default=0)
         self._beginning = _beginning(patterns)
 
@@ -103,6 +108,9 @@ class Matcher:
             if chapter_number is None or name.revealed_in is None or name.revealed_in <= chapter_number:
                 found[start, end].setdefault(name.ref, name.text)
         return _mentions(text, [(span, found[span]) for span in _longest(found, len(text))])
+
+    def revealed_in(self, ref: EntityRef, name: str) -> int | None:
+        return self._revealed_in[ref, name]
 
     def _matches(self, text: str) -> Iterator[tuple[int, int, Name]]:
         folded = fold_with_map(text)
@@ -182,7 +190,7 @@ def _is_parted_as_allowed(folded_text: str, letters: _Letters, first: int, patte
         is_written_so = index in pattern.parted_before
         is_parted = after > before + 1
         is_latin = script_of(folded_text[before]) is script_of(folded_text[after]) is Script.LATIN
-        if is_parted and not _is_separator(folded_text[before + 1 : after], is_written_so=is_written_so):
+        if is_parted and not _is_separator(folded_text[before + 1 : after], may_end_line=is_latin):
             return False
         if is_latin and is_parted is not is_written_so:
             return False
@@ -190,9 +198,9 @@ def _is_parted_as_allowed(folded_text: str, letters: _Letters, first: int, patte
     return True
 
 
-def _is_separator(gap: str, *, is_written_so: bool) -> bool:
+def _is_separator(gap: str, *, may_end_line: bool) -> bool:
     rest = _FURIGANA.sub("", gap)
-    return len(rest) <= MAX_SEPARATORS and (SEPARATORS if is_written_so else INLINE_SEPARATORS).issuperset(rest)
+    return len(rest) <= MAX_SEPARATORS and (SEPARATORS if may_end_line else INLINE_SEPARATORS).issuperset(rest)
 
 
 def _longest(spans: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:

@@ -168,8 +168,10 @@ class KeywordIndex(Protocol):
     """Finds memories by the words in them."""
 
     @abstractmethod
-    async def naming(self, book_id: str, refs: Collection[EntityRef]) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """All memories in whose summary or content a name of the entity stands; newest access first."""
+    async def naming(
+        self, book_id: str, refs: Collection[EntityRef], chapter_number: int | None = None
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """All memories in whose text a name of the entity stands that the chapter knows; newest access first."""
 
     @abstractmethod
     async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:

@@ -39,6 +39,10 @@ def one_line(text: str) -> str:
 def _entity_line(entity: Character | Term) -> str:
     """`- [Character] 名字（translation）: description`; what is not known is left out."""
     kind = "Character" if isinstance(entity, Character) else "Term"
-    translation = f"（{one_line(entity.translation)}）" if entity.translation else ""
-    description = f": {one_line(entity.description)}" if entity.description else ""
-    return f"- [{kind}] {one_line(entity.name)}{translation}{description}"
+    translation, description = one_line(entity.translation or ""), one_line(entity.description or "")
+    known = [
+        one_line(entity.name),
+        f"（{translation}）" if translation else "",
+        f": {description}" if description else "",
+    ]
+    return f"- [{kind}] {''.join(known)}"

@@ -57,7 +57,9 @@ _WIDE_PUNCTUATION = tuple(zip("，！？：；　", ",!?:; ", strict=True))
 
 # Most of any text needs nothing but `lower`, and a regular expression passes over it ten times faster
 # than a look-up for every character would.
-_UNUSUAL = re.compile("[^\x00-\x9f\u2010-\u2027\u3001-\u3029\u3041-\u3094\u30a1-\u30fe\u4e00-\u9fff]")
+_UNUSUAL = re.compile(
+    "[^\x00-\x9f\u2010\u2012-\u2016\u2018-\u2023\u3001-\u3029\u3041-\u3094\u30a1-\u30fe\u4e00-\u9fff]"
+)
 
 
 def _fold_unusual(match: re.Match[str]) -> str:

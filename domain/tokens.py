@@ -13,10 +13,10 @@ TokenCounter = Callable[[str], int]
 _LETTERS_PER_TOKEN = 4
 _DIGITS_PER_TOKEN = 3
 
-_PIECE = re.compile(
-    r"(?P<wide>[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff])"
-    r"|(?P<digits>\d+)|(?P<word>[^\W\d_]+)|(?P<other>\S)"
+_WIDE = (
+    r"\u1100-\u11ff\u2e80-\u2fff\u3001-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
 )
+_PIECE = re.compile(rf"(?P<wide>[{_WIDE}])|(?P<digits>\d+)|(?P<word>[^\W\d_{_WIDE}]+)|(?P<other>\S)")
 
 
 def estimate_tokens(text: str) -> int:

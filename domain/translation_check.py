@@ -1,11 +1,14 @@
 """Whether a translation uses the names and terms it should."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.entities import Character, Entity, EntityRef, Term
 from domain.mentions import Matcher, Mention, Name
+from domain.names import stands_whole
+from domain.text import fold
 
 FORMS_APART = " / "
 
@@ -42,7 +45,13 @@ def check_translation(
 
 def _found(forms: Mapping[str, str], standing: Collection[str]) -> tuple[str, ...]:
     """Also a form within a longer one of the same entity, as 大夫 in 黑濑大夫."""
-    return tuple(form for form in dict.fromkeys(forms.values()) if any(form in name for name in standing))
+    folded = [fold(name) for name in standing]
+    return tuple(form for form in dict.fromkeys(forms.values()) if any(_stands_in(fold(form), each) for each in folded))
+
+
+def _stands_in(form: str, text: str) -> bool:
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(form)})", text)]
+    return any(stands_whole(text, start, start + len(form)) for start in starts)
 
 
 def _check(mention: Mention, forms: Mapping[str, str], found: tuple[str, ...]) -> TranslationCheck:

@@ -63,7 +63,10 @@ _LEAVE_ON_BOOK: Final = """
 
 
 class SqliteGraphReader(GraphReader):
-    def __init__(self, fetch: Fetch, owner: str) -> None:
+    """`read` is for statements that read no more than they answer, `fetch` for those that may read much."""
+
+    def __init__(self, read: Fetch, fetch: Fetch, owner: str) -> None:
+        self._read_rows = read
         self._fetch_rows = fetch
         self._owner = owner
 
@@ -73,13 +76,13 @@ class SqliteGraphReader(GraphReader):
             ids_of[ref.type].append(ref.id)
         found: dict[EntityRef, Entity] = {}
         for entity_type, ids in ids_of.items():
-            rows = await self._fetch(queries.ENTITIES[entity_type], ids=_json(ids))
+            rows = await self._read(queries.ENTITIES[entity_type], ids=_json(ids))
             for entity in map(SHAPES[entity_type].from_row, rows):
                 found[entity.ref] = entity
         return found
 
     async def books(self, page: PageRequest) -> Page[Book]:
-        rows = await self._fetch(queries.BOOKS, **_window(page, _BEFORE_ALL))
+        rows = await self._read(queries.BOOKS, **_window(page, _BEFORE_ALL))
         books = [(row[0], cast("Book", SHAPES[EntityType.BOOK].from_row(row[1:]))) for row in rows]
         return _page(books, page)
 
@@ -89,13 +92,15 @@ class SqliteGraphReader(GraphReader):
     async def entities_of(
         self, book_ids: Collection[str], listing: Listing, page: PageRequest
     ) -> Mapping[str, Page[Entity]]:
-        rows = await self._fetch_at_once(
+        # To find a part of a name all names of the book are read.
+        ask = self._fetch if listing.name_contains else self._read
+        rows = await ask(
             queries.ENTITIES_OF[listing.type],
             book_ids=_json(book_ids),
             needle=fold(listing.name_contains),
             **_window(page, _BEFORE_ALL),
         )
-        return _pages(rows, SHAPES[listing.type].from_row, page)
+        return _pages(_unpacked(rows), SHAPES[listing.type].from_row, page)
 
     async def count_entities_of(self, book_ids: Collection[str], listing: Listing) -> Mapping[str, int]:
         rows = await self._fetch(
@@ -109,13 +114,13 @@ class SqliteGraphReader(GraphReader):
 
     async def attachments(self, memory_ids: Collection[str]) -> Mapping[str, tuple[EntityRef, ...]]:
         found: dict[str, list[EntityRef]] = defaultdict(list)
-        rows = await self._fetch(queries.ATTACHMENTS, ids=_json(memory_ids))
+        rows = await self._read(queries.ATTACHMENTS, ids=_json(memory_ids))
         for memory_id, entity_type, entity_id in cast("Any", rows):
             found[memory_id].append(EntityRef(EntityType(entity_type), entity_id))
         return {memory_id: tuple(refs) for memory_id, refs in found.items()}
 
     async def memories_of(self, book_ids: Collection[str], page: PageRequest) -> Mapping[str, Page[Memory]]:
-        rows = await self._fetch_at_once(queries.MEMORIES_OF, book_ids=_json(book_ids), **_window(page, _AFTER_ALL))
+        rows = await self._read_page(queries.MEMORIES_OF, book_ids=_json(book_ids), **_window(page, _AFTER_ALL))
         return _pages(rows, memory_from_row, page)
 
     async def count_memories_of(self, book_ids: Collection[str]) -> Mapping[str, int]:
@@ -124,7 +129,7 @@ class SqliteGraphReader(GraphReader):
 
     async def attached_to(self, refs: Collection[EntityRef], page: PageRequest) -> Mapping[EntityRef, Page[Memory]]:
         asked = tuple(refs)
-        rows = await self._fetch_at_once(queries.ATTACHED_TO, refs=_json_refs(asked), **_window(page, _AFTER_ALL))
+        rows = await self._read_page(queries.ATTACHED_TO, refs=_json_refs(asked), **_window(page, _AFTER_ALL))
         pages: Mapping[int, Page[Memory]] = _pages(rows, memory_from_row, page)
         return {asked[key]: found for key, found in pages.items()}
 
@@ -134,7 +139,7 @@ class SqliteGraphReader(GraphReader):
         return {asked[key]: count for key, count in cast("Any", rows)}
 
     async def attached_to_any(self, book_id: str, refs: Collection[EntityRef], page: PageRequest) -> Page[Memory]:
-        rows = await self._fetch(
+        rows = await self._read(
             queries.ATTACHED_TO_ANY, book_id=book_id, refs=_json_refs(refs), **_window(page, _AFTER_ALL)
         )
         return _page([(row[0], memory_from_row(row[1:])) for row in rows], page)
@@ -157,7 +162,7 @@ class SqliteGraphReader(GraphReader):
     ) -> AttachedToGroups:
         refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
         members = [(index, ref.type.value, ref.id) for index, group in enumerate(groups) for ref in group]
-        ((rows, counts),) = await self._fetch(
+        ((rows, counts),) = await self._read(
             queries.CHUNK_CANDIDATES,
             refs=_json_refs(refs),
             members=_json(members),
@@ -180,14 +185,14 @@ class SqliteGraphReader(GraphReader):
         )
 
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
-        rows = await self._fetch(queries.CHUNK_FRAME, book_id=book_id, chapter_id=chapter_id)
+        rows = await self._read(queries.CHUNK_FRAME, book_id=book_id, chapter_id=chapter_id)
         if not rows:
             return None
         names_version, texts_version, chapter_number, *book = cast("Any", rows[0])
         return ChunkFrame(Book(*book), names_version, texts_version, chapter_number)
 
     async def names(self, book_id: str) -> tuple[Name, ...]:
-        rows = await self._fetch_at_once(queries.NAMES, book_id=book_id)
+        rows = _unpacked(await self._fetch(queries.NAMES, book_id=book_id))
         names = []
         for entity_type, entity_id, name, aliases in cast("Any", rows):
             ref = EntityRef(EntityType(entity_type), entity_id)
@@ -196,7 +201,7 @@ class SqliteGraphReader(GraphReader):
         return tuple(names)
 
     async def chapter_with_number(self, book_id: str, number: int) -> str | None:
-        rows = await self._fetch(queries.CHAPTER_WITH_NUMBER, book_id=book_id, number=number)
+        rows = await self._read(queries.CHAPTER_WITH_NUMBER, book_id=book_id, number=number)
         return cast("str", rows[0][0]) if rows else None
 
     async def _foremost(
@@ -204,18 +209,19 @@ class SqliteGraphReader(GraphReader):
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
         asked = tuple(refs)
         found: dict[EntityRef, list[Memory]] = defaultdict(list)
-        rows = await self._fetch_at_once(sql, refs=_json_refs(asked), limit=limit, chapter=chapter_number)
+        rows = await self._read_page(sql, refs=_json_refs(asked), limit=limit, chapter=chapter_number)
         for key, *memory in cast("Any", rows):
             found[asked[key]].append(memory_from_row(memory))
         return {ref: tuple(memories[:limit]) for ref, memories in found.items()}
 
+    async def _read(self, sql: str, **parameters: object) -> Sequence[Row]:
+        return await self._read_rows(sql, {"owner": self._owner, **parameters})
+
+    async def _read_page(self, sql: str, **parameters: object) -> Sequence[Row]:
+        return _unpacked(await self._read(sql, **parameters))
+
     async def _fetch(self, sql: str, **parameters: object) -> Sequence[Row]:
         return await self._fetch_rows(sql, {"owner": self._owner, **parameters})
-
-    async def _fetch_at_once(self, sql: str, **parameters: object) -> Sequence[Row]:
-        """For a statement that answers all its rows as one JSON text."""
-        ((rows,),) = await self._fetch(sql, **parameters)
-        return cast("Sequence[Row]", orjson.loads(cast("str", rows)))
 
     async def _count(self, sql: str, **parameters: object) -> int:
         ((count,),) = await self._fetch(sql, **parameters)
@@ -224,7 +230,7 @@ class SqliteGraphReader(GraphReader):
 
 class SqliteGraphWriter(SqliteGraphReader, GraphWriter):
     def __init__(self, transaction: Transaction, owner: str) -> None:
-        super().__init__(transaction.fetch, owner)
+        super().__init__(transaction.fetch, transaction.fetch, owner)
         self._transaction = transaction
 
     async def add_entity(self, entity: Entity) -> None:
@@ -269,11 +275,17 @@ class SqliteGraphWriter(SqliteGraphReader, GraphWriter):
 
 class SqliteGraphStore(SqliteGraphReader, GraphStore):
     def __init__(self, engine: Engine, owner: str) -> None:
-        super().__init__(engine.fetch, owner)
+        super().__init__(engine.read, engine.fetch, owner)
         self._engine = engine
 
     async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
         return await self._engine.write(lambda transaction: work(SqliteGraphWriter(transaction, self._owner)))
+
+
+def _unpacked(rows: Sequence[Row]) -> Sequence[Row]:
+    """Of a statement that answers all its rows as one JSON text."""
+    ((text,),) = rows
+    return cast("Sequence[Row]", orjson.loads(cast("str", text)))
 
 
 def _window(page: PageRequest, start: Cursor) -> Mapping[str, object]:

@@ -19,6 +19,9 @@ _TEXTS = "SELECT id, summary, content FROM memory WHERE owner = :owner AND book_
 
 Texts = Sequence[tuple[str, str, str]]
 
+# By entity: the memories that name it, each with the chapter from which one of those names is known.
+Named = Mapping[EntityRef, Mapping[str, int]]
+
 
 @dataclass
 class KeywordScan(KeywordIndex):
@@ -28,10 +31,20 @@ class KeywordScan(KeywordIndex):
     owner: str
     graph: GraphReader
     matchers: Matchers
-    _naming: dict[str, tuple[tuple[str, str], Mapping[EntityRef, Collection[str]]]] = field(default_factory=dict)
+    _known: dict[str, tuple[tuple[str, str], Named]] = field(default_factory=dict)
 
-    async def naming(self, book_id: str, refs: Collection[EntityRef]) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        ids_of = await self._ids_naming(book_id)
+    async def naming(
+        self, book_id: str, refs: Collection[EntityRef], chapter_number: int | None = None
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        named = await self._named(book_id)
+        ids_of = {
+            ref: [
+                memory_id
+                for memory_id, revealed_in in named.get(ref, {}).items()
+                if chapter_number is None or revealed_in <= chapter_number
+            ]
+            for ref in refs
+        }
         memories = await self.graph.memories({memory_id for ref in refs for memory_id in ids_of.get(ref, ())})
         found = {
             ref: sorted((memories[each] for each in ids_of.get(ref, ()) if each in memories), key=recency, reverse=True)
@@ -45,23 +58,23 @@ class KeywordScan(KeywordIndex):
         matches = [each for each, summary, content in texts if needle in fold(f"{summary}{NUL}{content}")]
         return tuple(matches[:limit])
 
-    async def _ids_naming(self, book_id: str) -> Mapping[EntityRef, Collection[str]]:
+    async def _named(self, book_id: str) -> Named:
         frame = await self.graph.chunk_frame(book_id, None)
         if frame is None:
             return {}
         versions = frame.names_version, frame.texts_version
-        known = self._naming.get(book_id)
+        known = self._known.get(book_id)
         if known is None or known[0] != versions:
             matcher = await self.matchers.of_book(book_id, frame.names_version)
             known = versions, await asyncio.to_thread(_who_is_named, matcher, await self._texts(book_id))
-            self._naming[book_id] = known
+            self._known[book_id] = known
         return known[1]
 
     async def _texts(self, book_id: str) -> Texts:
         return cast("Texts", await self.engine.fetch(_TEXTS, {"owner": self.owner, "book_id": book_id}))
 
 
-def _who_is_named(matcher: Matcher, texts: Texts) -> Mapping[EntityRef, Collection[str]]:
+def _who_is_named(matcher: Matcher, texts: Texts) -> Named:
     """All texts in one pass; no name reaches across the NUL that parts them."""
     starts, joined = [], []
     length = 0
@@ -69,9 +82,10 @@ def _who_is_named(matcher: Matcher, texts: Texts) -> Mapping[EntityRef, Collecti
         starts.append(length)
         joined.append(f"{summary}{NUL}{content}{NUL}")
         length += len(joined[-1])
-    ids_of: dict[EntityRef, dict[str, None]] = defaultdict(dict)
+    named: dict[EntityRef, dict[str, int]] = defaultdict(dict)
     for mention in matcher.mentions("".join(joined)):
-        for span in mention.spans:
+        for span, name in zip(mention.spans, mention.names, strict=True):
             memory_id = texts[bisect_right(starts, span.start) - 1][0]
-            ids_of[mention.ref][memory_id] = None
-    return ids_of
+            revealed_in = matcher.revealed_in(mention.ref, name) or 0
+            named[mention.ref][memory_id] = min(revealed_in, named[mention.ref].get(memory_id, revealed_in))
+    return named

@@ -21,6 +21,7 @@ else:
 Row = tuple[object, ...]
 Parameters = Mapping[str, object] | Sequence[object]
 
+Connection = sqlite3.Connection
 Error = sqlite3.Error
 is_complete = sqlite3.complete_statement
 VERSION = sqlite3.sqlite_version_info
@@ -53,7 +54,7 @@ async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
     connection = await asyncio.to_thread(open_connection, path, read_only=read_only)
     db = await aiosqlite.Connection(lambda: connection, iter_chunk_size=64)
     try:
-        for pragma in (*_COMMON, *(() if read_only else _WRITER)):
+        for pragma in () if read_only else _WRITER:
             await db.execute_fetchall(pragma)
     except Error:
         await db.close()
@@ -61,7 +62,7 @@ async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
     return db
 
 
-def open_connection(path: Path, *, read_only: bool) -> "sqlite3.Connection":
+def open_connection(path: Path, *, read_only: bool) -> "Connection":
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
         uri=True,
@@ -74,6 +75,8 @@ def open_connection(path: Path, *, read_only: bool) -> "sqlite3.Connection":
         connection.enable_load_extension(True)
         sqlite_vec.load(connection)
         connection.enable_load_extension(False)
+    for pragma in _COMMON:
+        connection.execute(pragma)
     return connection
 
 

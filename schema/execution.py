@@ -45,7 +45,7 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
             try:
                 return read(source_value)
             except UnexpectedValueError:
-                pass
+                self._readers[id(grouped_field_set)] = grouped_field_set, None
         return super().execute_fields(parent_type, source_value, path, grouped_field_set, position_context)
 
     def execute_field(
@@ -67,7 +67,7 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
             try:
                 return read(source)
             except UnexpectedValueError:
-                pass
+                self._field_readers[key] = field_details_list, None
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
     def _reader(self, parent_type: GraphQLObjectType, fields: GroupedFieldSet) -> Read | None:
@@ -116,7 +116,24 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
             fields = self.collect_subfields(value_type, details).grouped_field_set
             read = self._reader(value_type, fields)
             return None if read is None else _checked(read)
-        return None
+        return self._abstract_reader(details)
+
+    def _abstract_reader(self, details: FieldDetailsList) -> Read:
+        """What an interface is asked for depends on what stands there."""
+        readers: dict[type, Read] = {}
+
+        def read(value: object) -> object:
+            known = readers.get(type(value))
+            if known is None:
+                definition = getattr(value, "__strawberry_definition__", None)
+                value_type = self.schema.get_type(definition.name) if definition else None
+                made = self._present_reader(value_type, details) if value_type else None
+                if made is None:
+                    raise UnexpectedValueError
+                known = readers[type(value)] = made
+            return known(value)
+
+        return read
 
 
 def _leaf_reader(leaf_type: Any) -> Read:

@@ -15,7 +15,6 @@ from api.app import build_app
 from api.main import listen
 from api.settings import Settings
 
-
 _PROBLEMS = "problems { code message path }"
 _INPUT_TYPES = {"detachMemories": "AttachMemoriesInput"}
 

@@ -140,8 +140,9 @@ class Chunks:
         self, request: ChunkRequest, frame: ChunkFrame, groups: Sequence[tuple[EntityRef, ...]], wanted: int
     ) -> list[Candidates]:
         refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
-        attached = await self.graph.attached_to_groups(groups, wanted, frame.chapter_number)
-        naming = await self._naming(request, refs, attached.foremost)
+        # Of each entity at least one, to know whether it has any.
+        attached = await self.graph.attached_to_groups(groups, max(1, wanted), frame.chapter_number)
+        naming = await self._naming(request, frame, refs, attached.foremost)
         matching = {
             ref: [memory for memory in found if hidden_because(memory, frame.chapter_number) is None]
             for ref, found in naming.items()
@@ -154,10 +155,14 @@ class Chunks:
         ]
 
     async def _naming(
-        self, request: ChunkRequest, refs: Sequence[EntityRef], attached: Mapping[EntityRef, Sequence[Memory]]
+        self,
+        request: ChunkRequest,
+        frame: ChunkFrame,
+        refs: Sequence[EntityRef],
+        attached: Mapping[EntityRef, Sequence[Memory]],
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
         wanted = refs_to_match(refs, attached, request.retrieval)
-        return await self.keywords.naming(request.book_id, wanted) if wanted else {}
+        return await self.keywords.naming(request.book_id, wanted, frame.chapter_number) if wanted else {}
 
     async def _hidden(
         self, request: ChunkRequest, frame: ChunkFrame, candidates: Candidates, first: int
@@ -165,7 +170,7 @@ class Chunks:
         if frame.chapter_number is None:
             return []
         attached = await self.graph.hidden_attached(candidates.refs, first, frame.chapter_number)
-        naming = await self._naming(request, candidates.refs, candidates.attached)
+        naming = await self._naming(request, frame, candidates.refs, candidates.attached)
         found = {memory.id: memory for each in (*attached.values(), *naming.values()) for memory in each}
         hidden = [
             OmittedMemory(memory, reason)

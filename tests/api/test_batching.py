@@ -66,6 +66,7 @@ async def watching(data_dir: Path) -> AsyncIterator[Watched]:
         statements: list[str] = []
         for reader in service.engine._readers:
             await reader.set_trace_callback(statements.append)
+        service.engine._at_hand.set_trace_callback(statements.append)
         yield Watched(service, statements)
 
 
