@@ -174,8 +174,11 @@ def _pattern(name: Name) -> _Pattern:
 
 def _united(gaps: Sequence[tuple[int, int]], readings: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Both, in order; a gap within a reading goes with it."""
-    outside = [gap for gap in gaps if not any(start <= gap[0] < end for start, end in readings)]
-    return sorted([*outside, *readings])
+    united: list[tuple[int, int]] = []
+    for span in sorted([*gaps, *readings]):
+        if not united or span[0] >= united[-1][1]:
+            united.append(span)
+    return united
 
 
 def _is_parted_as_allowed(folded_text: str, letters: _Letters, first: int, pattern: _Pattern) -> bool:

@@ -1,5 +1,6 @@
 """What a chunk of text mentions, and what its translator should know."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ from domain.usecases.matchers import Matchers
 MAX_CHUNKS = 200
 MEMORY_LIMITS = (0, MAX_MEMORIES)
 TOKEN_BUDGETS = (0, 10_000_000)
+# Longer texts are searched in a thread, so that others are answered meanwhile.
+AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +59,27 @@ class Chunks:
     async def mentions(self, book_id: str, text: str, chapter_id: str | None) -> Mentioned:
         limits.check_length(text, self.limits.text, ("text",))
         frame = await self._frame(book_id, chapter_id)
-        found = (await self._matcher(frame)).mentions(text, frame.chapter_number)
-        return Mentioned(found, await self.graph.entities([mention.ref for mention in found]))
+        (mentioned,) = await self._mentioned(frame, [text])
+        return mentioned
 
     async def contexts(self, request: ChunkRequest) -> tuple[ChunkContext, ...]:
         """One for each text; the number of statements does not depend on how many there are."""
         self._check(request)
         frame = await self._frame(request.book_id, request.chapter_id)
-        matcher = await self._matcher(frame)
-        mentions = [matcher.mentions(text, frame.chapter_number) for text in request.texts]
-        candidates = await self._candidates(request, frame, mentions)
-        entities = await self.graph.entities({mention.ref for found in mentions for mention in found})
+        mentioned = await self._mentioned(frame, request.texts)
+        candidates = await self._candidates(request, frame, mentioned)
         return tuple(
             build_chunk_context(
                 text,
-                found,
-                entities,
+                found.mentions,
+                found.entities,
                 each,
                 limit=_limit(request, frame),
                 selection=request.selection,
                 token_budget=request.token_budget,
                 count_tokens=self.count_tokens,
             )
-            for text, found, each in zip(request.texts, mentions, candidates, strict=True)
+            for text, found, each in zip(request.texts, mentioned, candidates, strict=True)
         )
 
     async def omitted(self, request: ChunkRequest, context: ChunkContext, first: int) -> tuple[OmittedMemory, ...]:
@@ -126,14 +127,21 @@ class Chunks:
             raise errors.EntityNotFoundError(("chapter_id",), EntityRef(EntityType.CHAPTER, chapter_id))
         return frame
 
-    async def _matcher(self, frame: ChunkFrame) -> Matcher:
-        return await self.matchers.of_book(frame.book.id, frame.names_version)
+    async def _mentioned(self, frame: ChunkFrame, texts: Sequence[str]) -> list[Mentioned]:
+        matcher = await self.matchers.of_book(frame.book.id, frame.names_version)
+        if sum(map(len, texts)) > AT_ONCE:
+            found = await asyncio.to_thread(_all_mentions, matcher, texts, frame.chapter_number)
+        else:
+            found = _all_mentions(matcher, texts, frame.chapter_number)
+        entities = await self.graph.entities({mention.ref for each in found for mention in each})
+        # One deleted since its names were read is no longer mentioned.
+        return [Mentioned(tuple(mention for mention in each if mention.ref in entities), entities) for each in found]
 
     async def _candidates(
-        self, request: ChunkRequest, frame: ChunkFrame, mentions: Sequence[Sequence[Mention]]
+        self, request: ChunkRequest, frame: ChunkFrame, mentioned: Sequence[Mentioned]
     ) -> list[Candidates]:
         chapter = [EntityRef(EntityType.CHAPTER, request.chapter_id)] if request.chapter_id is not None else []
-        groups = [(*(mention.ref for mention in found), *chapter) for found in mentions]
+        groups = [(*(mention.ref for mention in found.mentions), *chapter) for found in mentioned]
         return await self._candidates_of(request, frame, groups, _limit(request, frame))
 
     async def _candidates_of(
@@ -178,6 +186,10 @@ class Chunks:
             if (reason := hidden_because(memory, frame.chapter_number)) is not None
         ]
         return sorted(hidden, key=lambda each: recency(each.memory), reverse=True)
+
+
+def _all_mentions(matcher: Matcher, texts: Sequence[str], chapter_number: int | None) -> list[tuple[Mention, ...]]:
+    return [matcher.mentions(text, chapter_number) for text in texts]
 
 
 def _limit(request: ChunkRequest, frame: ChunkFrame) -> int:
