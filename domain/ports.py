@@ -26,21 +26,21 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFrame:
-    """The versions change with the book's names and its memories' texts; no number without such a chapter."""
+    """The versions change with the book's names, its memories' texts, and what these are attached to."""
 
     book: Book
     names_version: str
     texts_version: str
+    links_version: str
     chapter_number: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class AttachedToGroups:
-    """The foremost memories of each entity with all their attachments, and how many each group has in all."""
+class ForemostAttached:
+    """Memories of each entity, pinned first, then newest access; and all attachments of each of them."""
 
-    foremost: Mapping[EntityRef, tuple[Memory, ...]]
+    memories: Mapping[EntityRef, tuple[Memory, ...]]
     attachments: Mapping[str, tuple[EntityRef, ...]]
-    counts: tuple[int, ...]
 
 
 class GraphReader(Protocol):
@@ -106,10 +106,10 @@ class GraphReader(Protocol):
         """What may not be told in the chapter; pinned first, then newest access."""
 
     @abstractmethod
-    async def attached_to_groups(
-        self, groups: Sequence[Collection[EntityRef]], limit: int, chapter_number: int | None
-    ) -> AttachedToGroups:
-        """What may be told in the chapter."""
+    async def foremost_attached(
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None
+    ) -> ForemostAttached:
+        """Of each entity the foremost that may be told in the chapter."""
 
     @abstractmethod
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
@@ -159,6 +159,12 @@ class GraphWriter(GraphReader, Protocol):
 
 
 class GraphStore(GraphReader, Protocol):
+    @abstractmethod
+    async def count_attached_to_groups(
+        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None, links_version: str
+    ) -> tuple[int, ...]:
+        """For each group, how many memories hang on any of its entities and may be told in the chapter."""
+
     @abstractmethod
     async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
         """Runs `work` in one transaction: its answer is durable, or nothing of it happened."""

@@ -158,21 +158,11 @@ _ATTACHMENTS_OF_MEMORY: Final = """
     (SELECT json_group_array(json_array(entity_type, entity_id)) FROM attachment
      WHERE attachment.owner = memory.owner AND attachment.memory_id = memory.id)"""
 
-_COUNT_BY_GROUP: Final = f"""
-    SELECT json_group_array(json_array(member_of, count)) FROM (
-        SELECT member.value ->> 0 AS member_of, COUNT(DISTINCT attachment.memory_id) AS count
-        FROM json_each(:members) AS member
-        CROSS JOIN attachment ON attachment.owner = :owner
-         AND attachment.entity_type = member.value ->> 1 AND attachment.entity_id = member.value ->> 2
-        WHERE {_MAY_BE_TOLD}
-        GROUP BY member_of)"""
-
-# What a chunk needs of its entities, in one trip to the database.
-CHUNK_CANDIDATES: Final = f"""
-    SELECT ({_foremost(_MAY_BE_TOLD, f"{MEMORY_COLUMNS}, {_ATTACHMENTS_OF_MEMORY}")}), ({_COUNT_BY_GROUP})"""
+FOREMOST_WITH_ATTACHMENTS: Final = _foremost(_MAY_BE_TOLD, f"{MEMORY_COLUMNS}, {_ATTACHMENTS_OF_MEMORY}")
 
 CHUNK_FRAME: Final = f"""
-    SELECT book.seq || '.' || book.names_version, book.seq || '.' || book.texts_version, chapter.number,
+    SELECT book.seq || '.' || book.names_version, book.seq || '.' || book.texts_version,
+           book.seq || '.' || book.texts_version || '.' || book.links_version, chapter.number,
            {SHAPES[EntityType.BOOK].columns} FROM book
     LEFT JOIN chapter ON chapter.owner = book.owner AND chapter.book_id = book.id AND chapter.id = :chapter_id
     WHERE book.owner = :owner AND book.id = :book_id"""

@@ -10,9 +10,10 @@ from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
 from domain.mentions import Name
 from domain.paging import Cursor, Page, PageRequest
-from domain.ports import AttachedToGroups, ChunkFrame, GraphReader, GraphStore, GraphWriter, Listing
+from domain.ports import ChunkFrame, ForemostAttached, GraphReader, GraphStore, GraphWriter, Listing
 from domain.text import fold
 from persistence import graph_queries as queries
+from persistence.attached_sets import AttachedSets
 from persistence.engine import Engine, Transaction
 from persistence.mapping import (
     INSERT_MEMORY,
@@ -157,39 +158,29 @@ class SqliteGraphReader(GraphReader):
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
         return await self._foremost(queries.HIDDEN_ATTACHED, refs, limit, chapter_number)
 
-    async def attached_to_groups(
-        self, groups: Sequence[Collection[EntityRef]], limit: int, chapter_number: int | None
-    ) -> AttachedToGroups:
-        refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
-        members = [(index, ref.type.value, ref.id) for index, group in enumerate(groups) for ref in group]
-        ((rows, counts),) = await self._read(
-            queries.CHUNK_CANDIDATES,
-            refs=_json_refs(refs),
-            members=_json(members),
-            limit=limit,
-            chapter=chapter_number,
+    async def foremost_attached(
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None
+    ) -> ForemostAttached:
+        asked = tuple(refs)
+        rows = await self._read_page(
+            queries.FOREMOST_WITH_ATTACHMENTS, refs=_json_refs(asked), limit=limit, chapter=chapter_number
         )
-        foremost: dict[EntityRef, list[Memory]] = defaultdict(list)
+        memories: dict[EntityRef, list[Memory]] = defaultdict(list)
         attachments: dict[str, tuple[EntityRef, ...]] = {}
-        for key, *columns, attached_to in orjson.loads(cast("str", rows)):
+        for key, *columns, attached_to in cast("Any", rows):
             memory = memory_from_row(columns)
-            foremost[refs[key]].append(memory)
+            memories[asked[key]].append(memory)
             attachments[memory.id] = tuple(
                 EntityRef(EntityType(entity_type), entity_id) for entity_type, entity_id in attached_to
             )
-        count_of = dict(orjson.loads(cast("str", counts)))
-        return AttachedToGroups(
-            foremost={ref: tuple(memories[:limit]) for ref, memories in foremost.items()},
-            attachments=attachments,
-            counts=tuple(count_of.get(index, 0) for index in range(len(groups))),
-        )
+        return ForemostAttached({ref: tuple(found[:limit]) for ref, found in memories.items()}, attachments)
 
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:
         rows = await self._read(queries.CHUNK_FRAME, book_id=book_id, chapter_id=chapter_id)
         if not rows:
             return None
-        names_version, texts_version, chapter_number, *book = cast("Any", rows[0])
-        return ChunkFrame(Book(*book), names_version, texts_version, chapter_number)
+        names_version, texts_version, links_version, chapter_number, *book = cast("Any", rows[0])
+        return ChunkFrame(Book(*book), names_version, texts_version, links_version, chapter_number)
 
     async def names(self, book_id: str) -> tuple[Name, ...]:
         rows = _unpacked(await self._fetch(queries.NAMES, book_id=book_id))
@@ -277,6 +268,12 @@ class SqliteGraphStore(SqliteGraphReader, GraphStore):
     def __init__(self, engine: Engine, owner: str) -> None:
         super().__init__(engine.read, engine.fetch, owner)
         self._engine = engine
+        self._attached = AttachedSets(engine, owner)
+
+    async def count_attached_to_groups(
+        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None, links_version: str
+    ) -> tuple[int, ...]:
+        return await self._attached.count(groups, chapter_number, links_version)
 
     async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
         return await self._engine.write(lambda transaction: work(SqliteGraphWriter(transaction, self._owner)))

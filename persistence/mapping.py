@@ -19,7 +19,7 @@ from persistence.tables import BookRow, ChapterRow, CharacterRow, MemoryRow, Ter
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAMES_APART = "\n"
-_KEPT_BY_TRIGGERS: Final = {"names_version", "texts_version"}
+_KEPT_BY_TRIGGERS: Final = {"names_version", "texts_version", "links_version"}
 
 _MEMORY_FIELDS: Final = [field.name for field in fields(Memory)]
 _PINNED: Final = _MEMORY_FIELDS.index("is_pinned")

@@ -21,6 +21,7 @@ class BookRow(SQLModel, table=True):
     context_limit: int
     names_version: int = Field(sa_column_kwargs={"server_default": text("0")})
     texts_version: int = Field(sa_column_kwargs={"server_default": text("0")})
+    links_version: int = Field(sa_column_kwargs={"server_default": text("0")})
 
 
 class CharacterRow(SQLModel, table=True):

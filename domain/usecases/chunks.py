@@ -149,8 +149,9 @@ class Chunks:
     ) -> list[Candidates]:
         refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
         # Of each entity at least one, to know whether it has any.
-        attached = await self.graph.attached_to_groups(groups, max(1, wanted), frame.chapter_number)
-        naming = await self._naming(request, frame, refs, attached.foremost)
+        attached = await self.graph.foremost_attached(refs, max(1, wanted), frame.chapter_number)
+        counts = await self.graph.count_attached_to_groups(groups, frame.chapter_number, frame.links_version)
+        naming = await self._naming(request, frame, refs, attached.memories)
         matching = {
             ref: [memory for memory in found if hidden_because(memory, frame.chapter_number) is None]
             for ref, found in naming.items()
@@ -158,8 +159,8 @@ class Chunks:
         named_only = {memory.id for found in matching.values() for memory in found} - attached.attachments.keys()
         attachments = {**attached.attachments, **(await self.graph.attachments(named_only) if named_only else {})}
         return [
-            _candidates_of_group(group, attached.foremost, matching, attachments, count)
-            for group, count in zip(groups, attached.counts, strict=True)
+            _candidates_of_group(group, attached.memories, matching, attachments, count)
+            for group, count in zip(groups, counts, strict=True)
         ]
 
     async def _naming(

@@ -8,6 +8,7 @@ CREATE TABLE book (
     context_limit INTEGER NOT NULL,
     names_version INTEGER DEFAULT 0 NOT NULL,
     texts_version INTEGER DEFAULT 0 NOT NULL,
+    links_version INTEGER DEFAULT 0 NOT NULL,
     UNIQUE (owner, id)
 );
 
@@ -113,7 +114,7 @@ BEGIN
        IS NOT (NEW.is_pinned, NEW.last_accessed_at, NEW.valid_from_chapter, NEW.valid_until_chapter);
 END;
 
--- Tells every process when what it keeps of a book's names and texts is out of date.
+-- Tells every process when what it keeps of a book's names, texts and links is out of date.
 
 CREATE TRIGGER names_change_with_character_added
 AFTER INSERT ON character
@@ -164,7 +165,21 @@ BEGIN
 END;
 
 CREATE TRIGGER texts_change_with_memory_rewritten
-AFTER UPDATE OF summary, content ON memory
+AFTER UPDATE OF summary, content, valid_from_chapter, valid_until_chapter ON memory
 BEGIN
     UPDATE book SET texts_version = texts_version + 1 WHERE owner = NEW.owner AND id = NEW.book_id;
+END;
+
+CREATE TRIGGER links_change_with_attachment_added
+AFTER INSERT ON attachment
+BEGIN
+    UPDATE book SET links_version = links_version + 1
+    WHERE owner = NEW.owner AND id = (SELECT book_id FROM memory WHERE owner = NEW.owner AND id = NEW.memory_id);
+END;
+
+CREATE TRIGGER links_change_with_attachment_removed
+AFTER DELETE ON attachment
+BEGIN
+    UPDATE book SET links_version = links_version + 1
+    WHERE owner = OLD.owner AND id = (SELECT book_id FROM memory WHERE owner = OLD.owner AND id = OLD.memory_id);
 END;

@@ -1,6 +1,8 @@
 """What GraphQL is measured against: plain Starlette routes with the same SQL on raw SQLite and the same JSON."""
 
 import sys
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +57,11 @@ def build(database: Path) -> Starlette:
         body = {"data": {"book": {"id": book_id, "name": name, "characters": {"nodes": nodes}}}}
         return Response(orjson.dumps(body), media_type="application/json")
 
-    matcher = Matcher(_names(db))
+    matcher, members = Matcher(_names(db)), _members(db)
 
     async def chunk_context(request: Request) -> Response:
         text = orjson.loads(await request.body())["text"]
-        return Response(orjson.dumps(_chunk_context(db, matcher, text)), media_type="application/json")
+        return Response(orjson.dumps(_chunk_context(db, matcher, members, text)), media_type="application/json")
 
     async def health(_: Request) -> Response:
         return Response("ok")
@@ -81,23 +83,28 @@ def _names(db: Any) -> list[Name]:
     return names
 
 
-def _chunk_context(db: Any, matcher: Matcher, text: str) -> dict[str, Any]:
+def _members(db: Any) -> Mapping[EntityRef, frozenset[str]]:
+    """The service, too, keeps who is attached to what and counts by the union."""
+    found: dict[EntityRef, set[str]] = defaultdict(set)
+    for entity_type, entity_id, memory_id in db.execute("SELECT entity_type, entity_id, memory_id FROM attachment"):
+        found[EntityRef(EntityType(entity_type), entity_id)].add(memory_id)
+    return {ref: frozenset(memory_ids) for ref, memory_ids in found.items()}
+
+
+def _chunk_context(db: Any, matcher: Matcher, members: Mapping[EntityRef, frozenset[str]], text: str) -> dict[str, Any]:
     owner: dict[str, Any] = {"owner": "local", "chapter": None}
     ((*_, limit),) = db.execute(graph_queries.CHUNK_FRAME, {**owner, "book_id": "book", "chapter_id": None})
     mentions = matcher.mentions(text)
     refs = tuple(mention.ref for mention in mentions)
     named = orjson.dumps([(ref.type.value, ref.id) for ref in refs]).decode()
-    members = orjson.dumps([(0, ref.type.value, ref.id) for ref in refs]).decode()
-    ((rows, counts),) = db.execute(
-        graph_queries.CHUNK_CANDIDATES, {**owner, "refs": named, "members": members, "limit": limit}
-    )
-    ((_, total),) = orjson.loads(counts)
     attached: dict[EntityRef, list[Memory]] = {}
     attachments: dict[str, list[EntityRef]] = {}
-    for key, *columns, attached_to in orjson.loads(rows):
+    found_rows = _rows(db, graph_queries.FOREMOST_WITH_ATTACHMENTS, {**owner, "refs": named, "limit": limit})
+    for key, *columns, attached_to in found_rows:
         memory = memory_from_row(columns)
         attached.setdefault(refs[key], []).append(memory)
         attachments[memory.id] = [EntityRef(EntityType(each), entity_id) for each, entity_id in attached_to]
+    total = len(frozenset[str]().union(*(members.get(ref, ()) for ref in refs)))
     shape = SHAPES[EntityType.CHARACTER]
     wanted = orjson.dumps([ref.id for ref in refs]).decode()
     rows = db.execute(graph_queries.ENTITIES[EntityType.CHARACTER], {**owner, "ids": wanted})

@@ -1,0 +1,118 @@
+"""The sets that count what hangs on entities follow every change, whoever made it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from domain.entities import Book, Character, EntityRef
+from domain.memories import Memory
+from domain.ports import GraphWriter
+from persistence.engine import Engine
+from persistence.graph_store import SqliteGraphStore
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+BOOK = Book("book_1", "砂の道")
+TANAKA = Character("char_1", "book_1", "田中")
+SATO = Character("char_2", "book_1", "佐藤")
+GROUPS = [(TANAKA.ref, SATO.ref), (SATO.ref,), ()]
+
+Change = Callable[[GraphWriter], Awaitable[None]]
+
+
+def a_memory(id: str, valid_from: int | None = None, valid_until: int | None = None) -> Memory:
+    is_pinned = False
+    return Memory(id, "book_1", "全文", "要点", is_pinned, valid_from, valid_until, NOON, NOON, NOON, 0)
+
+
+@pytest.fixture
+async def graph(engine: Engine) -> SqliteGraphStore:
+    """田中 has a, b and c; 佐藤 has c."""
+    graph = SqliteGraphStore(engine, "local")
+
+    async def work(writer: GraphWriter) -> None:
+        for entity in (BOOK, TANAKA, SATO):
+            await writer.add_entity(entity)
+        await writer.add_memories([a_memory("a"), a_memory("b", valid_from=3), a_memory("c", valid_until=5)])
+        await writer.attach({"a": [TANAKA.ref], "b": [TANAKA.ref], "c": [TANAKA.ref, SATO.ref]})
+
+    await graph.write(work)
+    return graph
+
+
+async def counts(graph: SqliteGraphStore, chapter_number: int | None = None) -> tuple[int, ...]:
+    frame = await graph.chunk_frame("book_1", None)
+    assert frame is not None
+    return await graph.count_attached_to_groups(GROUPS, chapter_number, frame.links_version)
+
+
+async def test_a_memory_on_two_entities_of_a_group_counts_once(graph: SqliteGraphStore) -> None:
+    assert await counts(graph) == (3, 1, 0)
+
+
+@pytest.mark.parametrize(("chapter", "counted"), [(2, (2, 1, 0)), (3, (3, 1, 0)), (5, (3, 1, 0)), (6, (2, 0, 0))])
+async def test_what_may_not_be_told_in_the_chapter_is_not_counted(
+    graph: SqliteGraphStore, chapter: int, counted: tuple[int, ...]
+) -> None:
+    assert await counts(graph, chapter) == counted
+
+
+async def attach(writer: GraphWriter) -> None:
+    await writer.attach({"a": [SATO.ref]})
+
+
+async def detach(writer: GraphWriter) -> None:
+    await writer.detach(["c"], [SATO.ref])
+
+
+async def reattach(writer: GraphWriter) -> None:
+    await writer.reattach("c", [EntityRef.book("book_1")])
+
+
+async def delete_memory(writer: GraphWriter) -> None:
+    await writer.delete_memory("c")
+
+
+async def delete_entity(writer: GraphWriter) -> None:
+    await writer.delete_entity(SATO.ref)
+
+
+async def add_memory(writer: GraphWriter) -> None:
+    await writer.add_memories([a_memory("d")])
+    await writer.attach({"d": [SATO.ref]})
+
+
+async def end_validity(writer: GraphWriter) -> None:
+    await writer.replace_memory(replace(a_memory("c"), valid_until_chapter=1))
+
+
+CHANGES: dict[str, tuple[Change, tuple[int, ...]]] = {
+    "attached": (attach, (3, 2, 0)),
+    "detached": (detach, (3, 0, 0)),
+    "attached anew": (reattach, (2, 0, 0)),
+    "memory deleted": (delete_memory, (2, 0, 0)),
+    "entity deleted": (delete_entity, (3, 0, 0)),
+    "memory added": (add_memory, (4, 2, 0)),
+    "validity ended": (end_validity, (2, 0, 0)),
+}
+
+
+@pytest.mark.parametrize(("change", "counted"), CHANGES.values(), ids=CHANGES.keys())
+async def test_a_change_is_followed(graph: SqliteGraphStore, change: Change, counted: tuple[int, ...]) -> None:
+    assert await counts(graph, 4) == (3, 1, 0)
+
+    await graph.write(change)
+
+    assert await counts(graph, 4) == counted
+
+
+async def test_a_change_by_another_process_is_followed(graph: SqliteGraphStore, database: Path) -> None:
+    assert await counts(graph) == (3, 1, 0)
+    other = await Engine.open(database)
+
+    await SqliteGraphStore(other, "local").write(add_memory)
+
+    assert await counts(graph) == (4, 2, 0)
+    await other.close()
