@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 import strawberry
-from graphql import GraphQLError
+from graphql import GraphQLError, GraphQLInputObjectType, GraphQLInterfaceType, GraphQLObjectType, Undefined
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
@@ -36,7 +36,7 @@ class QuietSchema(strawberry.Schema):
 
 
 def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> strawberry.Schema:
-    return QuietSchema(
+    schema = QuietSchema(
         query=Query,
         mutation=Mutation,
         types=[Book, Character, Term, Chapter],
@@ -44,3 +44,19 @@ def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> st
         execution_context_class=PlainFirstExecution,
         config=StrawberryConfig(scalar_map={datetime: DateTime}, name_converter=CachedNames()),
     )
+    _leave_out_null_defaults(schema)
+    return schema
+
+
+def _leave_out_null_defaults(schema: strawberry.Schema) -> None:
+    """What may be left out is written `= None` in Python; in GraphQL it has no default at all."""
+    for named_type in schema._schema.type_map.values():  # noqa: SLF001 - there is no public way to it
+        if isinstance(named_type, GraphQLInputObjectType):
+            optional = list(named_type.fields.values())
+        elif isinstance(named_type, GraphQLObjectType | GraphQLInterfaceType):
+            optional = [argument for field in named_type.fields.values() for argument in field.args.values()]
+        else:
+            continue
+        for each in optional:
+            if each.default_value is None:
+                each.default_value = Undefined
