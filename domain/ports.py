@@ -94,22 +94,14 @@ class GraphReader(Protocol):
     async def count_attached_to_any(self, book_id: str, refs: Collection[EntityRef]) -> int: ...
 
     @abstractmethod
-    async def most_relevant_attached(
-        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
-    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """Pinned first, then newest access; of a chapter, what may be told there."""
-
-    @abstractmethod
-    async def hidden_attached(
-        self, refs: Collection[EntityRef], limit: int, chapter_number: int
-    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """What may not be told in the chapter; pinned first, then newest access."""
-
-    @abstractmethod
     async def foremost_attached(
-        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None
+        self, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
     ) -> ForemostAttached:
-        """Of each entity the foremost that may be told in the chapter."""
+        """Of each entity; with a chapter, what may be told there."""
+
+    @abstractmethod
+    async def foremost_hidden(self, refs: Collection[EntityRef], limit: int, chapter_number: int) -> ForemostAttached:
+        """Of each entity, what may not be told in the chapter."""
 
     @abstractmethod
     async def chunk_frame(self, book_id: str, chapter_id: str | None) -> ChunkFrame | None:

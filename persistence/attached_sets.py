@@ -8,6 +8,7 @@ import orjson
 
 from domain.entities import EntityRef
 from persistence.engine import Engine
+from persistence.mapping import json_of_refs
 
 KEPT_ENTITIES = 20_000
 
@@ -56,8 +57,7 @@ class AttachedSets:
             return
         if len(self._kept) > KEPT_ENTITIES:
             self._kept = {ref: self._kept[ref] for ref in refs if ref in self._kept}
-        asked = orjson.dumps([(ref.type.value, ref.id) for ref in missing]).decode()
-        rows = await self.engine.fetch(_MEMBERS, {"owner": self.owner, "refs": asked})
+        rows = await self.engine.fetch(_MEMBERS, {"owner": self.owner, "refs": json_of_refs(missing)})
         self._kept.update((ref, _Attached(links_version)) for ref in missing)
         for key, memory_ids, bounds in cast("Any", rows):
             attached = _Attached(links_version, frozenset(orjson.loads(memory_ids)), orjson.loads(bounds))

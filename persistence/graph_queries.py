@@ -132,11 +132,16 @@ _MAY_BE_TOLD: Final = """
 _OF_REF: Final = "owner = :owner AND entity_type = ref.value ->> 0 AND entity_id = ref.value ->> 1"
 
 
-def _foremost(condition: str, columns: str = MEMORY_COLUMNS) -> str:
+_ATTACHMENTS_OF_MEMORY: Final = """
+    (SELECT json_group_array(json_array(entity_type, entity_id)) FROM attachment
+     WHERE attachment.owner = memory.owner AND attachment.memory_id = memory.id)"""
+
+
+def _foremost(condition: str) -> str:
     """The pinned have a small index of their own, so neither half reads more than the limit."""
     order = "ref.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"
     return f"""
-    SELECT {_one_row(f"ref.key, {columns}", order)}
+    SELECT {_one_row(f"ref.key, {MEMORY_COLUMNS}, {_ATTACHMENTS_OF_MEMORY}", order)}
     FROM json_each(:refs) AS ref
     CROSS JOIN json_each((
         SELECT json_group_array(memory_id) FROM (
@@ -151,14 +156,8 @@ def _foremost(condition: str, columns: str = MEMORY_COLUMNS) -> str:
     CROSS JOIN memory ON memory.owner = :owner AND memory.id = page.value"""
 
 
-MOST_RELEVANT_ATTACHED: Final = _foremost(_MAY_BE_TOLD)
-HIDDEN_ATTACHED: Final = _foremost(f"NOT {_MAY_BE_TOLD}")
-
-_ATTACHMENTS_OF_MEMORY: Final = """
-    (SELECT json_group_array(json_array(entity_type, entity_id)) FROM attachment
-     WHERE attachment.owner = memory.owner AND attachment.memory_id = memory.id)"""
-
-FOREMOST_WITH_ATTACHMENTS: Final = _foremost(_MAY_BE_TOLD, f"{MEMORY_COLUMNS}, {_ATTACHMENTS_OF_MEMORY}")
+FOREMOST_ATTACHED: Final = _foremost(_MAY_BE_TOLD)
+FOREMOST_HIDDEN: Final = _foremost(f"NOT {_MAY_BE_TOLD}")
 
 CHUNK_FRAME: Final = f"""
     SELECT book.seq || '.' || book.names_version, book.seq || '.' || book.texts_version,

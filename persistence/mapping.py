@@ -1,6 +1,6 @@
 """Rows to domain values and back. Rows are read in the order of the value's fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
@@ -10,7 +10,7 @@ from sqlalchemy import Table, insert
 from sqlalchemy.dialects import sqlite as dialect
 from sqlmodel import SQLModel
 
-from domain.entities import Alias, Book, Chapter, Character, Entity, EntityType, Term, names_of
+from domain.entities import Alias, Book, Chapter, Character, Entity, EntityRef, EntityType, Term, names_of
 from domain.memories import Memory
 from domain.text import fold
 from persistence.sqlite import Row
@@ -32,6 +32,14 @@ def to_microseconds(at: datetime) -> int:
 
 def from_microseconds(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def json_of(values: Collection[object]) -> str:
+    return orjson.dumps(list(values)).decode()
+
+
+def json_of_refs(refs: Collection[EntityRef]) -> str:
+    return orjson.dumps([(ref.type.value, ref.id) for ref in refs]).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ def memory_from_row(row: Row) -> Memory:
     fields: list[Any] = [*row]
     fields[_PINNED] = bool(fields[_PINNED])
     for position in _TIMES:
-        fields[position] = _EPOCH + timedelta(microseconds=fields[position])
+        fields[position] = from_microseconds(fields[position])
     return Memory(*fields)
 
 

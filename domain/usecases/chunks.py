@@ -178,7 +178,7 @@ class Chunks:
     ) -> list[OmittedMemory]:
         if frame.chapter_number is None:
             return []
-        attached = await self.graph.hidden_attached(candidates.refs, first, frame.chapter_number)
+        attached = (await self.graph.foremost_hidden(candidates.refs, first, frame.chapter_number)).memories
         naming = await self._naming(request, frame, candidates.refs, candidates.attached)
         found = {memory.id: memory for each in (*attached.values(), *naming.values()) for memory in each}
         hidden = [

@@ -85,7 +85,7 @@ class Memories:
     async def relevant_to(
         self, refs: Collection[EntityRef], limit: int, retrieval: Retrieval
     ) -> Mapping[EntityRef, tuple[RelevantMemory, ...]]:
-        attached = await self.graph.most_relevant_attached(refs, limit)
+        attached = (await self.graph.foremost_attached(refs, limit)).memories
         matching = await self._naming(refs_to_match(refs, attached, retrieval))
         return {ref: merge_relevant(attached.get(ref, ()), matching.get(ref, ()), ref, limit) for ref in refs}
 

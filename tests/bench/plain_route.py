@@ -99,7 +99,7 @@ def _chunk_context(db: Any, matcher: Matcher, members: Mapping[EntityRef, frozen
     named = orjson.dumps([(ref.type.value, ref.id) for ref in refs]).decode()
     attached: dict[EntityRef, list[Memory]] = {}
     attachments: dict[str, list[EntityRef]] = {}
-    found_rows = _rows(db, graph_queries.FOREMOST_WITH_ATTACHMENTS, {**owner, "refs": named, "limit": limit})
+    found_rows = _rows(db, graph_queries.FOREMOST_ATTACHED, {**owner, "refs": named, "limit": limit})
     for key, *columns, attached_to in found_rows:
         memory = memory_from_row(columns)
         attached.setdefault(refs[key], []).append(memory)

@@ -148,7 +148,7 @@ async def test_what_is_unknown_is_absent_from_every_answer(graph: SqliteGraphSto
     assert list(await graph.memories(["mem_1", "unknown"])) == ["mem_1"]
     assert list(await graph.attachments(["mem_1", "unknown"])) == ["mem_1"]
     assert list(await graph.attached_to([NOBODY, TANAKA.ref], FIRST_TEN)) == [TANAKA.ref]
-    assert list(await graph.most_relevant_attached([NOBODY, TANAKA.ref], 5)) == [TANAKA.ref]
+    assert list((await graph.foremost_attached([NOBODY, TANAKA.ref], 5)).memories) == [TANAKA.ref]
     assert list(await graph.memories_of(["unknown", "book_1"], FIRST_TEN)) == ["book_1"]
     assert list(await graph.entities_of(["unknown", "book_1"], characters, FIRST_TEN)) == ["book_1"]
     assert await graph.count_entities_of(["unknown", "book_1"], characters) == {"book_1": 1}
@@ -201,7 +201,7 @@ async def test_pinned_memories_are_the_most_relevant_however_old(graph: SqliteGr
     pinned = a_memory("mem_pinned", NOON - MINUTE, is_pinned=True)
     await store(graph, [BOOK], {**newer, pinned: [BOOK.ref]})
 
-    found = await graph.most_relevant_attached([BOOK.ref], 3)
+    found = (await graph.foremost_attached([BOOK.ref], 3)).memories
 
     assert [memory.id for memory in found[BOOK.ref]] == ["mem_pinned", "mem_4", "mem_3"]
 
@@ -280,7 +280,7 @@ PAGED = {
     "attached to an entity": graph_queries.ATTACHED_TO,
     "attached to any entity": graph_queries.ATTACHED_TO_ANY,
     "memories of a book": graph_queries.MEMORIES_OF,
-    "most relevant": graph_queries.MOST_RELEVANT_ATTACHED,
+    "foremost": graph_queries.FOREMOST_ATTACHED,
     **{f"{entity_type}s of a book": sql for entity_type, sql in graph_queries.ENTITIES_OF.items()},
 }
 PARAMETERS = {
