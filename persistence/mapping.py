@@ -21,10 +21,6 @@ _MICROSECOND = timedelta(microseconds=1)
 _NAMES_APART = "\n"
 _KEPT_BY_TRIGGERS: Final = {"names_version", "texts_version", "links_version"}
 
-_MEMORY_FIELDS: Final = [field.name for field in fields(Memory)]
-_PINNED: Final = _MEMORY_FIELDS.index("is_pinned")
-_TIMES: Final = [position for position, name in enumerate(_MEMORY_FIELDS) if name.endswith("_at")]
-
 
 def to_microseconds(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
@@ -71,11 +67,14 @@ def memory_to_row(owner: str, memory: Memory) -> Mapping[str, object]:
 
 
 def memory_from_row(row: Row) -> Memory:
-    fields: list[Any] = [*row]
-    fields[_PINNED] = bool(fields[_PINNED])
-    for position in _TIMES:
-        fields[position] = from_microseconds(fields[position])
-    return Memory(*fields)
+    id_, book_id, content, summary, is_pinned, start, end, created, updated, accessed, count = cast("Any", row)
+    created_at = from_microseconds(created)
+    # Most memories were neither changed nor read since, and the hot path reads many.
+    updated_at = created_at if updated == created else from_microseconds(updated)
+    accessed_at = created_at if accessed == created else from_microseconds(accessed)
+    return Memory(
+        id_, book_id, content, summary, bool(is_pinned), start, end, created_at, updated_at, accessed_at, count
+    )
 
 
 def _described_from_row(value: type[Character] | type[Term]) -> Callable[[Row], Entity]:
@@ -119,4 +118,4 @@ SHAPES: Final = {
 
 INSERT_MEMORY: Final = _insert(MemoryRow)
 UPDATE_MEMORY: Final = _update(MemoryRow)
-MEMORY_COLUMNS: Final = ", ".join(f"memory.{name}" for name in _MEMORY_FIELDS)
+MEMORY_COLUMNS: Final = ", ".join(f"memory.{field.name}" for field in fields(Memory))
