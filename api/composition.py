@@ -18,7 +18,7 @@ from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
 from domain.usecases.matchers import Matchers
 from domain.usecases.memories import Memories
-from persistence import sqlite
+from persistence import condition
 from persistence.access_log import AccessJournal
 from persistence.engine import Engine
 from persistence.graph_store import SqliteGraphStore
@@ -47,19 +47,10 @@ class Service:
         return self._use_cases[owner]
 
     async def is_new(self) -> bool:
-        """True until the first book is created, and never again."""
-        return not await self.engine.fetch("SELECT 1 FROM sqlite_sequence WHERE name = 'book'")
+        return await condition.has_never_held_a_book(self.engine)
 
     async def degraded(self) -> list[str]:
-        """What does not work as well as it could; raises when requests cannot be served at all."""
-        await self.engine.fetch("SELECT 1 FROM book LIMIT 1")
-        found = []
-        if not sqlite.can_load_extensions():
-            found.append("SQLite extensions cannot be loaded, so there is no vector search: install pysqlite3")
-        if not sqlite.checkpoints_safely():
-            version = ".".join(map(str, sqlite.VERSION))
-            found.append(f"SQLite {version} can lose commits when two processes write: install pysqlite3 0.6 or newer")
-        return found
+        return await condition.degraded(self.engine)
 
     def _wire(self, owner: str) -> UseCases:
         graph = SqliteGraphStore(self.engine, owner)

@@ -40,6 +40,7 @@ class ChunkRequest:
     token_budget: int | None = None
     retrieval: Retrieval = Retrieval.MERGE
     selection: Selection = Selection.RECENT
+    is_batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class Chunks:
     def _check(self, request: ChunkRequest) -> None:
         limits.check_count(request.texts, MAX_CHUNKS, ("texts",))
         for position, text in enumerate(request.texts):
-            path = ("text",) if len(request.texts) == 1 else at(("texts",), position)
+            path = at(("texts",), position) if request.is_batch else ("text",)
             limits.check_length(text, self.limits.text, path)
         if request.limit is not None:
             limits.check_range(request.limit, MEMORY_LIMITS, ("limit",))

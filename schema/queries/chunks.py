@@ -80,7 +80,9 @@ class ChunkQueries:
         selection: SelectionArgument = Selection.RECENT,
         offsets: Offsets = OffsetUnit.CODE_POINT,
     ) -> list[ChunkContext]:
-        request = ChunkRequest(str(book_id), tuple(texts), chapter_id, limit, token_budget, retrieval, selection)
+        request = ChunkRequest(
+            str(book_id), tuple(texts), chapter_id, limit, token_budget, retrieval, selection, is_batch=True
+        )
         return await _contexts(info, request, offsets)
 
     @strawberry.field(description="For every mentioned entity with a translation: was it used in the target text?")

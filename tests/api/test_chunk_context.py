@@ -1097,3 +1097,11 @@ def test_the_sample_chapter_gets_nothing_from_the_future(tmp_path: Path) -> None
     assert hidden <= {*ids(whole)}
     assert early["omittedCount"] == whole["omittedCount"] == 0
     assert len(ids(early)) == len(set(ids(early)))
+
+
+def test_the_text_that_is_too_long_is_named_as_it_was_sent(client: Client, book: str) -> None:
+    query = "query($book: ID!, $texts: [String!]!) { chunkContexts(bookId: $book, texts: $texts) { prompt } }"
+
+    (error,) = client.errors(query, book=book, texts=["湊" * 100_001])
+
+    assert error["extensions"] == {"code": "BAD_INPUT", "path": ["texts", "0"]}
