@@ -94,5 +94,12 @@ class StorageUnavailableError(DomainError):
     reason: str
 
 
+@dataclass(eq=False)
+class EmbedderUnavailableError(DomainError):
+    """The embedder is down, slow or answers nonsense; search goes on by keywords."""
+
+    reason: str
+
+
 def at(path: Sequence[str], *more: str | int) -> Path:
     return (*path, *(str(part) for part in more))

@@ -1,7 +1,7 @@
 """What the domain asks of the outside; every store is already bound to one owner."""
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -10,6 +10,7 @@ from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
 from domain.mentions import Name
 from domain.paging import Page, PageRequest
+from domain.search import IndexStatus
 
 T = TypeVar("T")
 
@@ -180,3 +181,36 @@ class AccessLog(Protocol):
     @abstractmethod
     def record(self, memory_id: str, at: datetime) -> None:
         """Noted at once, written within a second."""
+
+
+class IndexControl(Protocol):
+    """The state of the search index, and building it anew."""
+
+    @abstractmethod
+    async def status(self) -> IndexStatus: ...
+
+    @abstractmethod
+    def status_changes(self) -> AsyncIterator[IndexStatus]:
+        """The present status at once, then every change; a slow reader misses steps, never the last."""
+
+    @abstractmethod
+    async def rebuild(self) -> IndexStatus:
+        """Begins in the background; while one is running, nothing more happens."""
+
+
+# A unit vector of 32-bit floats, little-endian, one after another.
+Vector = bytes
+
+
+class Embedder(Protocol):
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Vectors of two identities are never compared."""
+
+    @abstractmethod
+    async def embed(self, texts: Sequence[str]) -> tuple[Vector, ...]:
+        """One vector for each text, all of one length; raises EmbedderUnavailableError."""
+
+    @abstractmethod
+    async def close(self) -> None: ...

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from domain.ports import IndexControl
 from domain.usecases.attachments import Attachments
 from domain.usecases.book_import import BookImport
 from domain.usecases.chunks import Chunks
@@ -18,3 +19,4 @@ class UseCases:
     attachments: Attachments
     chunks: Chunks
     book_import: BookImport
+    index: IndexControl
