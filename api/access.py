@@ -1,11 +1,13 @@
 """Who is asking: every surface that answers data passes through here first."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.responses import refusal
@@ -26,37 +28,70 @@ _FOREIGN_HOST: Final = refusal(
     403, ProblemCode.FORBIDDEN, "Without tokens only this machine is served: ask for 127.0.0.1."
 )
 
+_FOREIGN_ORIGIN: Final = refusal(
+    403,
+    ProblemCode.FORBIDDEN,
+    "Without tokens only pages of this machine may open a WebSocket; add others to LOREGRAPH_CORS_ORIGINS.",
+)
+
+
+class Tokens:
+    """False when there are none."""
+
+    def __init__(self, owners: Mapping[str, str]) -> None:
+        # Looked up by digest, so that the time a look-up takes says nothing about a token.
+        self._owners = {_digest(token): owner for token, owner in owners.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._owners)
+
+    def owner_of(self, authorization: str) -> str | None:
+        scheme, _, token = authorization.partition(" ")
+        return self._owners.get(_digest(token.strip())) if scheme.lower() == "bearer" else None
+
 
 class AccessMiddleware:
     """Leaves the caller's owner in the scope, or answers 401 or 403."""
 
-    def __init__(self, app: ASGIApp, tokens: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, origins: Collection[str]) -> None:
         self.app = app
-        # Looked up by digest, so that the time a look-up takes says nothing about a token.
-        self.owner_of = {_digest(token): owner for token, owner in tokens.items()}
+        self.tokens = tokens
+        self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or is_public(scope):
-            await self.app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        owner = self._owner(headers)
-        if owner is not None:
-            scope[OWNER] = owner
-            await self.app(scope, receive, send)
-            return
-        response = _NO_TOKEN if self.owner_of else _FOREIGN_HOST
-        await response(scope, receive, send)
+        refusal = None if scope["type"] == "lifespan" or is_public(scope) else self._admit(scope)
+        await (refusal or self.app)(scope, receive, send)
 
-    def _owner(self, headers: Headers) -> str | None:
-        if not self.owner_of:
-            return LOCAL_OWNER if _names_this_machine(headers.get("host", "")) else None
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        return self.owner_of.get(_digest(token.strip())) if scheme.lower() == "bearer" else None
+    def _admit(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if self.tokens:
+            scope[OWNER] = self.tokens.owner_of(headers.get("authorization", ""))
+            return None if scope[OWNER] or _says_later_who_it_is(scope) else _NO_TOKEN
+        if not _names_this_machine(headers.get("host", "")):
+            return _FOREIGN_HOST
+        if scope["type"] == "websocket" and not self._is_ours(headers.get("origin")):
+            return _FOREIGN_ORIGIN
+        scope[OWNER] = LOCAL_OWNER
+        return None
+
+    def _is_ours(self, origin: str | None) -> bool:
+        """Browsers let a page of any site open a WebSocket to this machine, and read from it."""
+        if origin is None or origin in self.origins or "*" in self.origins:
+            return True
+        try:
+            return is_loopback(urlsplit(origin).hostname or "")
+        except ValueError:
+            return False
 
 
 def owner_of(connection: HTTPConnection) -> str:
     return str(connection.scope[OWNER])
+
+
+def owner_if_known(connection: HTTPConnection) -> str | None:
+    """A WebSocket may say only later who it is."""
+    owner: str | None = connection.scope[OWNER]
+    return owner
 
 
 def is_public(scope: Scope) -> bool:
@@ -70,6 +105,11 @@ def wants_page(scope: Scope) -> bool:
     return (
         scope["type"] == "http" and scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
     )
+
+
+def _says_later_who_it_is(scope: Scope) -> bool:
+    """Browsers can send no token as they open a WebSocket; it comes with the first message."""
+    return bool(scope["type"] == "websocket" and scope["path"] == "/graphql")
 
 
 def _names_this_machine(host: str) -> bool:

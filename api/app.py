@@ -1,5 +1,6 @@
 """The ASGI application: routes, middleware, start and stop."""
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -13,17 +14,22 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
 
-from api.access import AccessMiddleware
+from api.access import AccessMiddleware, Tokens
 from api.composition import Service, open_service
 from api.documents import Documents, UsePrepared
 from api.graphql import GraphQLOverHTTP
+from api.operations import Operations
 from api.responses import json_response
 from api.rest.chunks import chunk_context_endpoint
+from api.rest.search import search
+from api.rest.serving import rest_endpoint
 from api.sample import load_sample
 from api.settings import Settings
+from api.websocket import GraphQLOverWebSocket
 from schema import build_schema
 
 VERSION: Final = metadata.version("loregraph")
@@ -39,7 +45,11 @@ class State(TypedDict):
     service: Service
 
 
-def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
+def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event) -> Starlette:
+    """Answers that would go on for ever end when `stopping` is set."""
+    operations = _operations()
+    tokens = Tokens(settings.tokens)
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
         async with open_service(settings) as service:
@@ -58,15 +68,27 @@ def build_app(settings: Settings, sample: Path | None = None) -> Starlette:
         routes=[
             Route("/", _to_graphiql),
             Route("/health", _health),
-            Route("/graphql", _graphql(settings)),
+            Route(
+                "/graphql",
+                GraphQLOverHTTP(
+                    operations,
+                    settings.max_body_bytes,
+                    STATIC / "graphiql.html",
+                    stopping,
+                    settings.keep_alive_seconds,
+                ),
+            ),
+            WebSocketRoute("/graphql", GraphQLOverWebSocket(operations, tokens, settings.connection_init_seconds)),
+            WebSocketRoute("/{path:path}", _no_websocket),
             Route(
                 "/api/books/{id:path}/chunk-context", chunk_context_endpoint(settings.max_body_bytes), methods=["POST"]
             ),
+            Route("/api/memory/search", rest_endpoint(search), methods=["GET"]),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[
             *_cors(settings.cors_origins),
-            Middleware(AccessMiddleware, tokens=settings.tokens),
+            Middleware(AccessMiddleware, tokens=tokens, origins=settings.cors_origins),
         ],
         lifespan=lifespan,
     )
@@ -86,14 +108,17 @@ def _cors(origins: Sequence[str]) -> list[Middleware]:
     ]
 
 
-def _graphql(settings: Settings) -> GraphQLOverHTTP:
+def _operations() -> Operations:
     documents = Documents()
-    schema = build_schema([lambda: UsePrepared(documents)])
-    return GraphQLOverHTTP(schema, settings.max_body_bytes, STATIC / "graphiql.html")
+    return Operations(build_schema([lambda: UsePrepared(documents)]))
 
 
 async def _to_graphiql(_: Request) -> Response:
     return RedirectResponse("/graphql")
+
+
+async def _no_websocket(websocket: WebSocket) -> None:
+    await websocket.close()
 
 
 async def _health(request: Request) -> Response:

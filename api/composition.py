@@ -1,15 +1,18 @@
 """The composition root: the one place that knows every layer."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from ulid import ULID
 
-from api.settings import Settings
-from domain.limits import Limits
+from api.settings import LOCAL_OWNER, Settings
+from domain.search import RebuildState
 from domain.tokens import estimate_tokens
 from domain.usecases import UseCases
 from domain.usecases.attachments import Attachments
@@ -18,28 +21,68 @@ from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
 from domain.usecases.matchers import Matchers
 from domain.usecases.memories import Memories
+from domain.usecases.notebook import Notebook
+from domain.usecases.search import Search
 from persistence import condition
 from persistence.access_log import AccessJournal
+from persistence.embedding import open_embedder
+from persistence.embedding.guarded import GuardedEmbedder
 from persistence.engine import Engine
 from persistence.graph_store import SqliteGraphStore
-from persistence.keyword_scan import KeywordScan
+from persistence.index.builder import BuildFailedError
+from persistence.index.generations import Generations
+from persistence.index.generations import Progress as BuildProgress
+from persistence.index.indexer import Holdings
+from persistence.index.library import Library
+from persistence.index.like import LikeSearch
+from persistence.index.named import NamedByReading
+from persistence.index.owner_index import OwnerIndex
+from persistence.index.truth import Truth
+from persistence.keywords import Keywords
 from persistence.migrations import UnreadableDatabaseError
+from persistence.notebook_files import NotebookFiles, make_notebook, notebook_owners, notebook_root
+from persistence.notebook_watch import NotebookWatch
+from persistence.related_sets import RelatedSets
 
 DATABASE = "loregraph.db"
+INDEX = "index"
 
 _ID_PREFIXES: Final = {"book": "book", "character": "char", "term": "term", "chapter": "chap", "memory": "mem"}
 
-__all__ = ["Service", "UnreadableDatabaseError", "make_id", "open_service", "prepare_data"]
+__all__ = [
+    "BuildFailedError",
+    "BuildProgress",
+    "RebuildState",
+    "Service",
+    "UnreadableDatabaseError",
+    "make_id",
+    "open_parts",
+    "open_service",
+    "prepare_data",
+]
 
 
 @dataclass
 class Service:
     """Everything that lives as long as the server."""
 
+    settings: Settings
     engine: Engine
     accesses: AccessJournal
-    limits: Limits
+    library: Library = field(init=False)
+    _holdings: dict[str, Holdings] = field(default_factory=dict)
     _use_cases: dict[str, UseCases] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        embedder = _embedder(self.settings)
+        self.library = Library(
+            Generations(self.settings.data_dir / INDEX),
+            Truth(self.engine),
+            self._holdings_of,
+            partial(notebook_owners, self.settings.data_dir),
+            embedder,
+            now,
+        )
 
     def use_cases(self, owner: str) -> UseCases:
         if owner not in self._use_cases:
@@ -50,37 +93,79 @@ class Service:
         return await condition.has_never_held_a_book(self.engine)
 
     async def degraded(self) -> list[str]:
-        return await condition.degraded(self.engine)
+        return [*await condition.degraded(self.engine), *self.library.states.latest.degraded]
+
+    def _holdings_of(self, owner: str) -> Holdings:
+        if owner not in self._holdings:
+            graph = SqliteGraphStore(self.engine, owner)
+            notebook = NotebookFiles(notebook_root(self.settings.data_dir, owner), now)
+            self._holdings[owner] = Holdings(graph, Matchers(graph), notebook)
+        return self._holdings[owner]
 
     def _wire(self, owner: str) -> UseCases:
+        limits, library, holdings = self.settings.limits, self.library, self._holdings_of(owner)
         graph = SqliteGraphStore(self.engine, owner)
-        matchers = Matchers(graph)
-        keywords = KeywordScan(self.engine, owner, graph, matchers)
+        index = OwnerIndex(
+            library,
+            owner,
+            LikeSearch(self.engine, holdings.notebook),
+            NamedByReading(library.truth, owner, graph, holdings.matchers),
+        )
+        keywords = Keywords(self.engine, owner, RelatedSets(self.engine, owner), index)
         return UseCases(
-            entities=Entities(graph, self.limits),
-            memories=Memories(graph, keywords, self.accesses.of(owner), now, self.limits),
-            attachments=Attachments(graph, keywords, self.limits),
-            chunks=Chunks(graph, keywords, matchers, self.limits, estimate_tokens),
-            book_import=BookImport(graph, now, self.limits),
+            entities=Entities(graph, limits),
+            memories=Memories(graph, keywords, self.accesses.of(owner), now, limits),
+            attachments=Attachments(graph, keywords, limits),
+            chunks=Chunks(graph, keywords, holdings.matchers, limits, estimate_tokens),
+            book_import=BookImport(graph, now, limits),
+            search=Search(index, graph, self.settings.zone, limits),
+            notebook=Notebook(holdings.notebook, now, self.settings.zone, limits, partial(library.file_written, owner)),
+            index=index,
         )
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncIterator[Service]:
-    engine = await Engine.open(settings.data_dir / DATABASE)
-    try:
+async def open_parts(settings: Settings) -> AsyncIterator[Service]:
+    """Everything in its place, but nothing at work yet."""
+    await asyncio.to_thread(make_notebook, notebook_root(settings.data_dir, LOCAL_OWNER))
+    async with AsyncExitStack() as stack:
+        engine = await Engine.open(settings.data_dir / DATABASE)
+        stack.push_async_callback(engine.close)
         accesses = AccessJournal(engine)
+        stack.push_async_callback(accesses.close)
+        service = Service(settings, engine, accesses)
+        stack.push_async_callback(service.library.close)
+        yield service
+
+
+@asynccontextmanager
+async def open_service(settings: Settings) -> AsyncIterator[Service]:
+    async with open_parts(settings) as service:
+        watch = NotebookWatch(settings.data_dir)
+        watching = asyncio.create_task(watch.run(service.library.files_settled), name="notebook-watch")
         try:
-            yield Service(engine, accesses, settings.limits)
+            # First the watch, then the look at all files: nothing that is saved in between is missed.
+            await watch.started.wait()
+            await service.library.open()
+            yield service
         finally:
-            await accesses.close()
-    finally:
-        await engine.close()
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+
+def _embedder(settings: Settings) -> GuardedEmbedder | None:
+    embedder = open_embedder(
+        settings.embedder,
+        base_url=settings.embedding_base_url,
+        api_key=settings.embedding_api_key.get_secret_value(),
+        model=settings.embedding_model,
+    )
+    return None if embedder is None else GuardedEmbedder(embedder, time.monotonic)
 
 
 async def prepare_data(settings: Settings) -> None:
     """Creates or upgrades the data folder, so that a problem with it is told before anything is served."""
-    async with open_service(settings):
+    async with open_parts(settings):
         pass
 
 

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-import uvicorn
 from pydantic import ValidationError
+from rich.console import Console
 
-from api.app import VERSION, build_app
+from api.app import VERSION
 from api.composition import UnreadableDatabaseError, prepare_data
 from api.logs import configure_logs
+from api.reindex import reindex
+from api.server import build_server
 from api.settings import Settings, is_loopback
 
 DEFAULT_HOST = "127.0.0.1"
@@ -61,16 +63,23 @@ def serve(
     _prepare_data(settings)
     listening = listen(host, port)
     _show_urls(host, listening.getsockname()[1], settings)
-    config = uvicorn.Config(
-        build_app(settings, sample),
-        http="httptools",
-        access_log=False,
-        log_config=None,
-        timeout_graceful_shutdown=10,
-    )
-    server = uvicorn.Server(config)
+    server = build_server(settings, sample)
     server.run(sockets=[listening])
     if not server.started:
+        raise typer.Exit(1)
+
+
+@cli.command(name="reindex")
+def reindex_command() -> None:
+    """Build the search index anew; a running server goes on answering and takes it over."""
+    settings = _settings()
+    configure_logs("WARNING")
+    console = Console()
+    try:
+        worked = asyncio.run(reindex(settings, console))
+    except (UnreadableDatabaseError, OSError) as error:
+        _stop(f"{error}.")
+    if not worked:
         raise typer.Exit(1)
 
 

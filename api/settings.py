@@ -2,10 +2,12 @@
 
 import ipaddress
 import re
+from datetime import tzinfo
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, field_validator
+from pydantic import Field, HttpUrl, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from domain.limits import Limits
@@ -21,14 +23,22 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("data")
     tokens: Annotated[dict[str, str], NoDecode] = Field(default={}, description="owner=token, separated by commas")
+    timezone: str = Field(default="", description="an IANA name; the zone of this machine when empty")
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description="separated by commas")
     log_level: str = "INFO"
     max_body_bytes: int = Field(default=32 * 1024 * 1024, gt=0)
+    keep_alive_seconds: float = Field(default=15, gt=0, description="between signs of life on an open stream")
+    connection_init_seconds: float = Field(default=10, gt=0, description="for a WebSocket to say who it is")
+    embedder: Literal["use", "openai", "none"] = "use"
+    embedding_base_url: str = Field(default="", validate_default=True, description="such as http://127.0.0.1:11434/v1")
+    embedding_api_key: SecretStr = SecretStr("")
+    embedding_model: str = Field(default="", validate_default=True)
     max_name: int = Field(default=Limits().name, gt=0)
     max_summary: int = Field(default=Limits().summary, gt=0)
     max_content: int = Field(default=Limits().content, gt=0)
     max_note: int = Field(default=Limits().note, gt=0)
     max_text: int = Field(default=Limits().text, gt=0)
+    max_notebook: int = Field(default=Limits().notebook, gt=0)
 
     @field_validator("tokens", mode="before")
     @classmethod
@@ -63,9 +73,66 @@ class Settings(BaseSettings):
             raise ValueError("choose DEBUG, INFO, WARNING or ERROR")
         return level
 
+    @field_validator("embedder", mode="before")
+    @classmethod
+    def _read_embedder(cls, given: object) -> object:
+        return given.strip().lower() if isinstance(given, str) else given
+
+    @field_validator("embedding_base_url", "embedding_model")
+    @classmethod
+    def _require_for_openai(cls, given: str, info: ValidationInfo) -> str:
+        if info.data.get("embedder") == "openai" and not given.strip():
+            raise ValueError("it must be set when LOREGRAPH_EMBEDDER is openai")
+        return given.strip()
+
+    @field_validator("embedding_base_url")
+    @classmethod
+    def _read_base_url(cls, given: str) -> str:
+        if given and not _is_base_url(given):
+            raise ValueError(
+                "write a URL such as http://127.0.0.1:11434/v1; a key belongs in LOREGRAPH_EMBEDDING_API_KEY"
+            )
+        return given.rstrip("/")
+
+    @field_validator("embedding_api_key")
+    @classmethod
+    def _read_api_key(cls, given: SecretStr) -> SecretStr:
+        key = given.get_secret_value().strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("it holds characters that no HTTP header can carry")
+        return SecretStr(key)
+
+    @field_validator("timezone")
+    @classmethod
+    def _check_zone(cls, given: str) -> str:
+        try:
+            return ZoneInfo(given).key if given else ""
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError("name a zone as in Asia/Tokyo, or unset it for the zone of this machine") from error
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """None is the zone of this machine, with its summer time."""
+        return ZoneInfo(self.timezone) if self.timezone else None
+
     @property
     def limits(self) -> Limits:
-        return Limits(self.max_name, self.max_summary, self.max_content, self.max_note, self.max_text)
+        return Limits(
+            self.max_name,
+            self.max_summary,
+            self.max_content,
+            self.max_note,
+            self.max_text,
+            notebook=self.max_notebook,
+        )
+
+
+def _is_base_url(given: str) -> bool:
+    try:
+        url = HttpUrl(given)
+    except ValueError:
+        return False
+    return not (url.username or url.password or url.query or url.fragment)
 
 
 def is_loopback(host: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.entities import EntityRef
+from domain.notebook import NotebookFile
 
 Path = tuple[str, ...]
 
@@ -78,8 +79,8 @@ class TooManyItemsError(InvalidInputError):
 
 @dataclass(eq=False)
 class EndsBeforeStartError(InvalidInputError):
-    start: int
-    end: int
+    start: int | str
+    end: int | str
 
 
 @dataclass(eq=False)
@@ -88,8 +89,52 @@ class InvalidCursorError(InvalidInputError):
 
 
 @dataclass(eq=False)
+class InvalidDayError(InvalidInputError):
+    """Not a day of the calendar, written YYYY-MM-DD, of a year that a log can be of."""
+
+    day: str
+
+
+@dataclass(eq=False)
+class NotebookPathError(InvalidInputError):
+    """Neither MEMORY.md nor a daily log."""
+
+    file: str
+
+
+@dataclass(eq=False)
+class NotebookFullError(DomainError):
+    """With what was to be added the file would be larger than a file may be."""
+
+    file: str
+    length: int
+    limit: int
+
+
+@dataclass(eq=False)
+class NotAPlainFileError(DomainError):
+    """A link, a folder or a device stands where a file or folder of the notebook should: it may lead anywhere."""
+
+    file: str
+
+
+@dataclass(eq=False)
+class StaleVersionError(DomainError):
+    """The file is no longer the one the writer has read; `current` is what stands there now."""
+
+    expected: str
+    current: NotebookFile
+
+
+@dataclass(eq=False)
+class VersionNotFoundError(DomainError):
+    file: str
+    version: str
+
+
+@dataclass(eq=False)
 class StorageUnavailableError(DomainError):
-    """The database could not take the write (disk full, locked, damaged); nothing of it was kept."""
+    """The database or a file could not take the write (disk full, locked, damaged); nothing of it was kept."""
 
     reason: str
 

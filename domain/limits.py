@@ -32,6 +32,8 @@ class Limits:
     content: int = 20_000
     note: int = 5_000
     text: int = 100_000
+    query: int = 10_000
+    notebook: int = 1_000_000
 
 
 def check_entity(entity: Entity, limits: Limits) -> None:
@@ -58,8 +60,8 @@ def check_draft(draft: MemoryDraft, limits: Limits, path: Path = ()) -> None:
 
 
 def check_memory(memory: Memory | MemoryDraft, limits: Limits, path: Path = ()) -> None:
-    _check_text(memory.content, limits.content, at(path, "content"))
-    _check_text(memory.summary, limits.summary, at(path, "summary"))
+    check_text(memory.content, limits.content, at(path, "content"))
+    check_text(memory.summary, limits.summary, at(path, "summary"))
     start, end = memory.valid_from_chapter, memory.valid_until_chapter
     if start is not None:
         check_range(start, CHAPTER_NUMBERS, at(path, "valid_from_chapter"))
@@ -91,8 +93,11 @@ def check_count(items: Sized, limit: int, path: Path) -> None:
         raise errors.TooManyItemsError(path, len(items), limit)
 
 
-def check_query(text: str, limits: Limits, path: Path) -> None:
-    _check_text(text, limits.note, path)
+def check_fact(fact: str, category: str | None, limits: Limits) -> None:
+    """A category that is blank is none."""
+    check_text(fact, limits.note, ("fact",))
+    if category is not None and category.strip():
+        _check_name(category, limits.name, ("category",))
 
 
 def _check_described(entity: Character | Term, limits: Limits) -> None:
@@ -113,7 +118,7 @@ def _check_aliases(aliases: Sequence[Alias], limits: Limits) -> None:
 
 
 def _check_name(name: str, limit: int, path: Path) -> None:
-    _check_text(name, limit, path)
+    check_text(name, limit, path)
     for position, character in enumerate(name):
         if unicodedata.category(character) == "Cc":
             raise errors.ForbiddenCharacterError(path, character, position)
@@ -124,7 +129,7 @@ def _check_optional(text: str | None, limit: int, path: Path) -> None:
         check_length(text, limit, path)
 
 
-def _check_text(text: str | None, limit: int, path: Path) -> None:
+def check_text(text: str | None, limit: int, path: Path) -> None:
     if text is None or not text.strip():
         raise errors.RequiredError(path)
     check_length(text, limit, path)

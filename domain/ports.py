@@ -1,7 +1,7 @@
 """What the domain asks of the outside; every store is already bound to one owner."""
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 from domain.entities import Book, Entity, EntityRef, EntityType
 from domain.memories import Memory
 from domain.mentions import Name
+from domain.notebook import Insertion, KeptVersion, NotebookFile
 from domain.paging import Page, PageRequest
-from domain.search import IndexStatus
+from domain.search import Filters, Found, IndexStatus
 
 T = TypeVar("T")
 
@@ -153,24 +154,39 @@ class GraphWriter(GraphReader, Protocol):
 
 class GraphStore(GraphReader, Protocol):
     @abstractmethod
-    async def count_attached_to_groups(
-        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None, links_version: str
-    ) -> tuple[int, ...]:
-        """For each group, how many memories hang on any of its entities and may be told in the chapter."""
-
-    @abstractmethod
     async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
         """Runs `work` in one transaction: its answer is durable, or nothing of it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The entities of one chunk; those in `named` bring up memories by their names as well."""
+
+    refs: tuple[EntityRef, ...]
+    named: tuple[EntityRef, ...] = ()
 
 
 class KeywordIndex(Protocol):
     """Finds memories by the words in them."""
 
     @abstractmethod
-    async def naming(
-        self, book_id: str, refs: Collection[EntityRef], chapter_number: int | None = None
+    async def foremost_named(
+        self, book_id: str, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        """All memories in whose text a name of the entity stands that the chapter knows; newest access first."""
+        """Of each entity, the memories in whose text one of its names stands; pinned first, then newest access.
+
+        With a chapter, by names known there, and what may be told there.
+        """
+
+    @abstractmethod
+    async def foremost_named_hidden(
+        self, book_id: str, refs: Collection[EntityRef], limit: int, chapter_number: int
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        """By names known in the chapter, what may not be told there."""
+
+    @abstractmethod
+    async def count_related(self, frame: ChunkFrame, groups: Sequence[Related]) -> tuple[int, ...]:
+        """For each group, how many memories it brings up that may be told in the frame's chapter."""
 
     @abstractmethod
     async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:
@@ -183,6 +199,48 @@ class AccessLog(Protocol):
         """Noted at once, written within a second."""
 
 
+class NotebookStore(Protocol):
+    """Markdown files that people edit as well; paths are relative to the notebook. Disk errors are domain errors."""
+
+    @abstractmethod
+    async def paths(self) -> tuple[str, ...]:
+        """Of all files there are: MEMORY.md, then the daily logs, the newest day first."""
+
+    @abstractmethod
+    async def read(self, path: str) -> NotebookFile | None:
+        """None without such a file."""
+
+    @abstractmethod
+    async def insert(self, path: str, place: Callable[[bytes], Insertion]) -> NotebookFile:
+        """Durable when it answers; a crash leaves the whole of it or nothing.
+
+        `place` sees the file as it is at that moment, empty when there is none. It runs in a thread, and once more
+        when a person saves the file at the same time.
+        """
+
+    @abstractmethod
+    async def replace(self, path: str, content: str, expected: str | None) -> NotebookFile:
+        """What stood there is kept as a version; unless it is the expected one, StaleVersionError."""
+
+    @abstractmethod
+    async def restore(self, path: str, version: str, expected: str | None) -> NotebookFile:
+        """Replaces the file by a version that was kept, byte for byte."""
+
+    @abstractmethod
+    async def versions(self, path: str) -> tuple[KeptVersion, ...]:
+        """What was kept of the file, last replaced first."""
+
+    @abstractmethod
+    async def version(self, path: str, version: str) -> NotebookFile | None:
+        """As it was kept, or as it is now."""
+
+
+class SearchIndex(Protocol):
+    @abstractmethod
+    async def find(self, query: str, filters: Filters) -> Found:
+        """The candidates of a search, with everything in them that was written before it."""
+
+
 class IndexControl(Protocol):
     """The state of the search index, and building it anew."""
 
@@ -190,7 +248,7 @@ class IndexControl(Protocol):
     async def status(self) -> IndexStatus: ...
 
     @abstractmethod
-    def status_changes(self) -> AsyncIterator[IndexStatus]:
+    def status_changes(self) -> AsyncGenerator[IndexStatus, None]:
         """The present status at once, then every change; a slow reader misses steps, never the last."""
 
     @abstractmethod

@@ -31,13 +31,19 @@ class RebuildState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Empty asks for everything; dates are days of the owner's calendar, both included."""
+    """Empty asks for everything. Days are of the calendar, both included; the moments are where they begin and end."""
 
     sources: frozenset[SearchSource] = frozenset()
     book_id: str | None = None
     entity: EntityRef | None = None
     since: date | None = None
     until: date | None = None
+    since_at: datetime | None = None
+    until_at: datetime | None = None
+
+    @property
+    def has_dates(self) -> bool:
+        return self.since is not None or self.until is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +61,27 @@ class IndexStatus:
     embedder: str = ""
     unembedded: int = 0
     degraded: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A candidate. `keyword` is larger where the words fit better, None where none stands; `cosine` is in -1..1.
+
+    A passage brings its text; that of a row is read from the row.
+    """
+
+    source: SearchSource
+    id: str
+    keyword: float | None = None
+    cosine: float | None = None
+    text: str | None = None
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Unordered; how the candidates are ranked depends on what they were found by."""
+
+    engine: SearchEngine
+    documents: tuple[FoundDocument, ...] = ()

@@ -15,6 +15,9 @@ from persistence.sqlite import Parameters, Row
 
 T = TypeVar("T")
 
+# Makes a file that was just opened fit for use.
+Prepare = Callable[[aiosqlite.Connection, Path], Awaitable[None]]
+
 READERS = 4
 MAX_GROUP = 256
 
@@ -67,7 +70,9 @@ class Engine:
     _is_closing: bool = False
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = READERS, max_group: int = MAX_GROUP) -> "Engine":
+    async def open(
+        cls, path: Path, prepare: Prepare = migrations.upgrade, *, readers: int = READERS, max_group: int = MAX_GROUP
+    ) -> "Engine":
         """Creates or upgrades the file; refuses one that a newer Loregraph wrote."""
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -76,7 +81,7 @@ class Engine:
             raise migrations.UnreadableDatabaseError(path, str(error)) from error
         opened = [writer]
         try:
-            await migrations.upgrade(writer, path)
+            await prepare(writer, path)
             while len(opened) <= readers:
                 opened.append(await sqlite.connect(path, read_only=True))
         except BaseException:
@@ -113,6 +118,13 @@ class Engine:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait(_Job(work, done))  # type: ignore[arg-type]
         return await done
+
+    async def leave_wal(self) -> None:
+        """Everything is in the one file afterwards; only closing may follow."""
+        self._at_hand.close()
+        for reader in self._readers:
+            await reader.close()
+        await _fetch(self._writer, "PRAGMA journal_mode = DELETE", ())
 
     async def close(self) -> None:
         """Waits for the writes already accepted."""

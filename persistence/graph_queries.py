@@ -171,3 +171,25 @@ NAMES: Final = f"""
         SELECT 'character' AS kind, seq, id, name, aliases FROM character WHERE owner = :owner AND book_id = :book_id
         UNION ALL
         SELECT 'term', seq, id, name, aliases FROM term WHERE owner = :owner AND book_id = :book_id)"""
+
+# The few best of each of several lists of ids.
+FOREMOST_OF_IDS: Final = f"""
+    SELECT list.key, {MEMORY_COLUMNS} FROM json_each(:lists) AS list
+    CROSS JOIN json_each((
+        SELECT json_group_array(seq) FROM (
+            SELECT memory.seq FROM json_each(list.value) AS wanted
+            CROSS JOIN memory ON memory.owner = :owner AND memory.id = wanted.value
+            GROUP BY memory.seq
+            ORDER BY memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC LIMIT :limit)
+    )) AS page
+    CROSS JOIN memory ON memory.seq = page.value
+    ORDER BY list.key, memory.is_pinned DESC, memory.last_accessed_at DESC, memory.id DESC"""
+
+PINNED_IDS: Final = """
+    SELECT id FROM memory WHERE owner = :owner AND book_id = :book_id AND is_pinned = 1
+    ORDER BY last_accessed_at DESC, id DESC"""
+
+IDS_BY_ACCESS: Final = """
+    SELECT last_accessed_at, id FROM memory
+    WHERE owner = :owner AND book_id = :book_id AND (last_accessed_at, id) < (:position, :id)
+    ORDER BY last_accessed_at DESC, id DESC LIMIT :limit"""

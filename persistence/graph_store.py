@@ -6,7 +6,6 @@ from typing import Final, TypeVar
 from domain.entities import Entity, EntityRef
 from domain.memories import Memory
 from domain.ports import GraphStore, GraphWriter
-from persistence.attached_sets import AttachedSets
 from persistence.engine import Engine, Transaction
 from persistence.graph_reader import SqliteGraphReader
 from persistence.mapping import INSERT_MEMORY, SHAPES, UPDATE_MEMORY, entity_to_row, json_of, memory_to_row
@@ -92,12 +91,6 @@ class SqliteGraphStore(SqliteGraphReader, GraphStore):
     def __init__(self, engine: Engine, owner: str) -> None:
         super().__init__(engine.read, engine.fetch, owner)
         self._engine = engine
-        self._attached = AttachedSets(engine, owner)
-
-    async def count_attached_to_groups(
-        self, groups: Sequence[Collection[EntityRef]], chapter_number: int | None, links_version: str
-    ) -> tuple[int, ...]:
-        return await self._attached.count(groups, chapter_number, links_version)
 
     async def write(self, work: Callable[[GraphWriter], Awaitable[T]]) -> T:
         return await self._engine.write(lambda transaction: work(SqliteGraphWriter(transaction, self._owner)))

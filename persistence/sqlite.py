@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiosqlite
-import sqlite_vec
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,17 +72,33 @@ def open_connection(path: Path, *, read_only: bool) -> "Connection":
         cached_statements=STATEMENT_CACHE,
         check_same_thread=False,
     )
-    if can_load_extensions():
-        connection.enable_load_extension(True)
-        sqlite_vec.load(connection)
-        connection.enable_load_extension(False)
+    if why_no_vectors() is None:
+        _load_vectors(connection)
     for pragma in _COMMON:
         connection.execute(pragma)
     return connection
 
 
-def can_load_extensions() -> bool:
-    return hasattr(sqlite3.Connection, "enable_load_extension")
+@lru_cache(maxsize=1)
+def why_no_vectors() -> str | None:
+    """None where sqlite-vec works; found out once."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        _load_vectors(connection)
+        connection.execute("SELECT vec_version()")
+    except AttributeError:
+        return "this Python's SQLite cannot load extensions; install pysqlite3"
+    except (ImportError, Error) as error:
+        return f"sqlite-vec cannot be loaded ({error}); install it again"
+    finally:
+        connection.close()
+    return None
+
+
+def _load_vectors(connection: "Connection") -> None:
+    connection.enable_load_extension(True)
+    import_module("sqlite_vec").load(connection)
+    connection.enable_load_extension(False)
 
 
 def checkpoints_safely(version: tuple[int, ...] = VERSION) -> bool:

@@ -93,6 +93,14 @@ class MemoryRow(SQLModel, table=True):
         UniqueConstraint("owner", "id"),
         ForeignKeyConstraint(*_OF_BOOK, ondelete="CASCADE"),
         Index("memory_by_access", "owner", "book_id", text("last_accessed_at DESC"), text("id DESC")),
+        Index(
+            "memory_pinned",
+            "owner",
+            "book_id",
+            text("last_accessed_at DESC"),
+            text("id DESC"),
+            sqlite_where=text("is_pinned = 1"),
+        ),
         CheckConstraint("is_pinned IN (0, 1)"),
         {"sqlite_autoincrement": True},
     )
@@ -151,3 +159,24 @@ class AttachmentRow(SQLModel, table=True):
     last_accessed_at: int
     valid_from_chapter: int | None
     valid_until_chapter: int | None
+
+
+class ChangeRow(SQLModel, table=True):
+    """The last change of each document, kept by triggers: what the search index has to look at again."""
+
+    __tablename__ = "change"
+    __table_args__ = (UniqueConstraint("owner", "source", "id"), {"sqlite_autoincrement": True})
+
+    number: int | None = Field(default=None, primary_key=True)
+    owner: str
+    source: str
+    id: str
+
+
+class PropertyRow(SQLModel, table=True):
+    """What is true of the database as a whole."""
+
+    __tablename__ = "property"
+
+    name: str = Field(primary_key=True)
+    value: str

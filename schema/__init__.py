@@ -12,19 +12,24 @@ from strawberry.types import ExecutionContext
 from schema.execution import CachedNames, PlainFirstExecution
 from schema.mutations.entities import EntityMutations
 from schema.mutations.memories import MemoryMutations
+from schema.mutations.notebook import NotebookMutations
+from schema.mutations.search import SearchMutations
 from schema.queries.chunks import ChunkQueries
 from schema.queries.graph import GraphQueries
+from schema.queries.notebook import NotebookQueries
+from schema.queries.search import SearchQueries
 from schema.scalars import DateTime
+from schema.subscriptions import Subscription
 from schema.types.entities import Book, Chapter, Character, Term
 
 
 @strawberry.type(description="What can be asked.")
-class Query(GraphQueries, ChunkQueries):
+class Query(GraphQueries, ChunkQueries, NotebookQueries, SearchQueries):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(EntityMutations, MemoryMutations):
+class Mutation(EntityMutations, MemoryMutations, NotebookMutations, SearchMutations):
     pass
 
 
@@ -39,6 +44,7 @@ def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> st
     schema = QuietSchema(
         query=Query,
         mutation=Mutation,
+        subscription=Subscription,
         types=[Book, Character, Term, Chapter],
         extensions=list(extensions),
         execution_context_class=PlainFirstExecution,

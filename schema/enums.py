@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import strawberry
 
-from domain import chunk_context, entities, memories, story_time, translation_check
+from domain import chunk_context, entities, memories, search, story_time, translation_check
 
 EntityType: TypeAlias = entities.EntityType
 Retrieval: TypeAlias = memories.Retrieval
@@ -12,6 +12,9 @@ Match: TypeAlias = memories.Match
 Selection: TypeAlias = chunk_context.Selection
 OmissionReason: TypeAlias = story_time.OmissionReason
 TermUse: TypeAlias = translation_check.TermUse
+SearchEngine: TypeAlias = search.SearchEngine
+SearchSource: TypeAlias = search.SearchSource
+RebuildState: TypeAlias = search.RebuildState
 
 strawberry.enum(EntityType, description="What a memory can be attached to.")
 strawberry.enum(
@@ -33,3 +36,9 @@ strawberry.enum(
     description="APPLIED: every form used in the source stands in the target as translated; PARTIAL: only some of the"
     " entity's translations do; MISSING: none does.",
 )
+strawberry.enum(
+    SearchEngine,
+    description="HYBRID: by words and by meaning; KEYWORD: by words alone; LIKE: a plain look through all texts.",
+)
+strawberry.enum(SearchSource, description="Where what was found stands.")
+strawberry.enum(RebuildState, description="Whether the search index is being built anew, or how that ended.")

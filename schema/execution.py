@@ -32,6 +32,12 @@ class PlainFirstExecution(StrawberryGraphQLCoreExecutionContext):
         self._readers: dict[int, tuple[GroupedFieldSet, Read | None]] = {}
         self._field_readers: dict[int, tuple[FieldDetailsList, Read | None]] = {}
 
+    def build_per_event_executor(self, payload: Any) -> Any:
+        """Fields are collected anew for every event; remembering those of all events would never stop growing."""
+        executor = super().build_per_event_executor(payload)
+        vars(executor).update(_relevant_sub_fields={}, _readers={}, _field_readers={})
+        return executor
+
     def execute_fields(
         self,
         parent_type: GraphQLObjectType,

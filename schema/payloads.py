@@ -6,11 +6,13 @@ from typing import Annotated, Any, TypeVar
 import strawberry
 from strawberry.extensions import FieldExtension
 
-from domain.errors import DomainError
+from domain.errors import DomainError, StaleVersionError
 from schema.context import Info
 from schema.problems import Problem, problem_of
 from schema.types.entities import Book, Chapter, Character, Term
 from schema.types.memories import Memory
+from schema.types.notebook import NotebookFile
+from schema.types.search import IndexStatus
 
 T = TypeVar("T")
 
@@ -65,6 +67,21 @@ class DeletePayload:
     problems: list[Problem] = _problems()
 
 
+@strawberry.type(description="What a mutation of the search index answers.")
+class IndexStatusPayload:
+    index_status: IndexStatus | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a mutation of the notebook answers.")
+class NotebookPayload:
+    file: NotebookFile | None = strawberry.field(default=None, description="As it is now; null when refused.")
+    current: NotebookFile | None = strawberry.field(
+        default=None, description="What stands there now, when that is not the expected version; null otherwise."
+    )
+    problems: list[Problem] = _problems()
+
+
 class Refusals(FieldExtension):
     """Turns a refusal by the domain into the mutation's own payload."""
 
@@ -75,7 +92,10 @@ class Refusals(FieldExtension):
         try:
             return await next_(source, info, **arguments)
         except DomainError as error:
-            return self.payload(problems=[problem_of(error)])
+            current = (
+                {"current": NotebookFile.from_domain(error.current)} if isinstance(error, StaleVersionError) else {}
+            )
+            return self.payload(problems=[problem_of(error)], **current)
         finally:
             # What a later mutation of the same request answers must be what is true after it.
             info.context.loaders.forget()

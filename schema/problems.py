@@ -65,9 +65,34 @@ WORDINGS: Final[dict[type[errors.DomainError], _Wording]] = {
         ProblemCode.BAD_INPUT,
         "{field} is not a cursor of this list; pass an endCursor it gave, or leave it out.",
     ),
+    errors.InvalidDayError: (
+        ProblemCode.BAD_INPUT,
+        "{field}: {day!r} is not a day; write it as in 2026-01-31, from 1900-01-01 to 2999-12-31.",
+    ),
+    errors.NotebookPathError: (
+        ProblemCode.BAD_INPUT,
+        "{field}: {file!r} is not a file of the notebook; name MEMORY.md or daily/YYYY-MM-DD.md.",
+    ),
+    errors.NotebookFullError: (
+        ProblemCode.CONFLICT,
+        "{field}: with this {file} would have {length} characters; the limit is {limit}. Shorten the file first.",
+    ),
+    errors.NotAPlainFileError: (
+        ProblemCode.FORBIDDEN,
+        "{file} is a link or otherwise no plain file or folder: it is not followed. Put a plain one in its place.",
+    ),
+    errors.StaleVersionError: (
+        ProblemCode.STALE_VERSION,
+        "{field}: the file has changed since it was {expected!r}; put your changes into what stands there now.",
+    ),
+    errors.VersionNotFoundError: (ProblemCode.NOT_FOUND, "{field}: no version {version!r} of {file} was kept."),
     errors.StorageUnavailableError: (
         ProblemCode.UNAVAILABLE,
-        "The database could not be written ({reason}); nothing was changed. Try again.",
+        "The storage is not available ({reason}); nothing was changed. Try again.",
+    ),
+    errors.EmbedderUnavailableError: (
+        ProblemCode.UNAVAILABLE,
+        "Search by meaning is not available now ({reason}); search goes on by words.",
     ),
 }
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
-from api.app import build_app
 from api.main import listen
+from api.server import build_server
 from api.settings import Settings
 
 _PROBLEMS = "problems { code message path }"
@@ -66,9 +65,7 @@ class Server:
 @contextlib.contextmanager
 def running(settings: Settings, sample: Path | None = None) -> Iterator[Server]:
     sock = listen("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(build_app(settings, sample), http="httptools", log_config=None, access_log=False)
-    )
+    server = build_server(settings, sample)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:

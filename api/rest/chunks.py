@@ -89,7 +89,7 @@ def _as_json(
             for mention in context.mentions
         ],
         "memories": [_relevant(each, entities) for each in context.memories],
-        "omitted": [{"memory": _memory(each.memory), "reason": each.reason.name} for each in omitted],
+        "omitted": [{"memory": memory_as_json(each.memory), "reason": each.reason.name} for each in omitted],
         "omittedCount": context.omitted_count,
         "etag": context.etag,
         "entitySection": context.entity_section,
@@ -100,14 +100,14 @@ def _as_json(
 
 def _relevant(found: RelevantMemory, entities: Mapping[EntityRef, Entity]) -> dict[str, object]:
     via = [_entity(entities[ref]) for ref in found.via if ref in entities]
-    return {"memory": _memory(found.memory), "match": found.match.name, "via": via}
+    return {"memory": memory_as_json(found.memory), "match": found.match.name, "via": via}
 
 
 def _entity(entity: Entity) -> dict[str, object]:
     return {"type": entity.type.name, "id": entity.id, "name": entity.name}
 
 
-def _memory(memory: Memory) -> dict[str, object]:
+def memory_as_json(memory: Memory) -> dict[str, object]:
     return {
         "id": memory.id,
         "content": memory.content,

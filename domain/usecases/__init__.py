@@ -8,6 +8,8 @@ from domain.usecases.book_import import BookImport
 from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
 from domain.usecases.memories import Memories
+from domain.usecases.notebook import Notebook
+from domain.usecases.search import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +21,6 @@ class UseCases:
     attachments: Attachments
     chunks: Chunks
     book_import: BookImport
+    search: Search
+    notebook: Notebook
     index: IndexControl

@@ -62,7 +62,7 @@ class Attachments:
 
     async def attach_matching(self, book_id: str, query: str, refs: Sequence[EntityRef]) -> tuple[Memory, ...]:
         """Every memory that matches, or none when there are more than a bulk operation takes."""
-        limits.check_query(query, self.limits, QUERY)
+        limits.check_text(query, self.limits.note, QUERY)
         await require_book(self.graph, book_id)
         found = await self.keywords.matching(book_id, query, limits.BULK_LIMIT + 1)
         limits.check_count(found, limits.BULK_LIMIT, QUERY)

@@ -18,7 +18,7 @@ from domain.entities import Entity, EntityRef, EntityType
 from domain.errors import at
 from domain.memories import Memory, Retrieval, recency, refs_to_match, relevance
 from domain.mentions import Matcher, Mention
-from domain.ports import ChunkFrame, GraphStore, KeywordIndex
+from domain.ports import ChunkFrame, GraphStore, KeywordIndex, Related
 from domain.story_time import OmissionReason, hidden_because
 from domain.tokens import TokenCounter
 from domain.translation_check import TranslationCheck, check_translation
@@ -150,29 +150,31 @@ class Chunks:
     ) -> list[Candidates]:
         refs = tuple(dict.fromkeys(ref for group in groups for ref in group))
         # Of each entity at least one, to know whether it has any.
-        attached = await self.graph.foremost_attached(refs, max(1, wanted), frame.chapter_number)
-        counts = await self.graph.count_attached_to_groups(groups, frame.chapter_number, frame.links_version)
-        naming = await self._naming(request, frame, refs, attached.memories)
-        matching = {
-            ref: [memory for memory in found if hidden_because(memory, frame.chapter_number) is None]
-            for ref, found in naming.items()
-        }
+        wanted = max(1, wanted)
+        attached = await self.graph.foremost_attached(refs, wanted, frame.chapter_number)
+        named = refs_to_match(refs, attached.memories, request.retrieval)
+        matching = await self._named(frame, named, wanted)
+        related = [Related(group, tuple(ref for ref in group if ref in named)) for group in groups]
+        counts = await self.keywords.count_related(frame, related)
         named_only = {memory.id for found in matching.values() for memory in found} - attached.attachments.keys()
         attachments = {**attached.attachments, **(await self.graph.attachments(named_only) if named_only else {})}
         return [
-            _candidates_of_group(group, attached.memories, matching, attachments, count)
+            Candidates(
+                refs=group,
+                attached={ref: attached.memories[ref] for ref in group if ref in attached.memories},
+                matching={ref: matching[ref] for ref in group if ref in matching},
+                attachments=attachments,
+                total=count,
+            )
             for group, count in zip(groups, counts, strict=True)
         ]
 
-    async def _naming(
-        self,
-        request: ChunkRequest,
-        frame: ChunkFrame,
-        refs: Sequence[EntityRef],
-        attached: Mapping[EntityRef, Sequence[Memory]],
+    async def _named(
+        self, frame: ChunkFrame, refs: Sequence[EntityRef], wanted: int
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        wanted = refs_to_match(refs, attached, request.retrieval)
-        return await self.keywords.naming(request.book_id, wanted, frame.chapter_number) if wanted else {}
+        if not refs:
+            return {}
+        return await self.keywords.foremost_named(frame.book.id, refs, wanted, frame.chapter_number)
 
     async def _hidden(
         self, request: ChunkRequest, frame: ChunkFrame, candidates: Candidates, first: int
@@ -180,7 +182,8 @@ class Chunks:
         if frame.chapter_number is None:
             return []
         attached = (await self.graph.foremost_hidden(candidates.refs, first, frame.chapter_number)).memories
-        naming = await self._naming(request, frame, candidates.refs, candidates.attached)
+        named = refs_to_match(candidates.refs, candidates.attached, request.retrieval)
+        naming = await self.keywords.foremost_named_hidden(frame.book.id, named, first, frame.chapter_number)
         found = {memory.id: memory for each in (*attached.values(), *naming.values()) for memory in each}
         hidden = [
             OmittedMemory(memory, reason)
@@ -199,27 +202,3 @@ def _limit(request: ChunkRequest, frame: ChunkFrame) -> int:
     if request.limit is not None:
         return request.limit
     return frame.book.context_limit if request.token_budget is None else MAX_MEMORIES
-
-
-def _candidates_of_group(
-    group: tuple[EntityRef, ...],
-    attached: Mapping[EntityRef, Sequence[Memory]],
-    matching: Mapping[EntityRef, Sequence[Memory]],
-    attachments: Mapping[str, Sequence[EntityRef]],
-    attached_count: int,
-) -> Candidates:
-    members = frozenset(group)
-    matching_here = {ref: matching[ref] for ref in group if ref in matching}
-    unattached = {
-        memory.id
-        for found in matching_here.values()
-        for memory in found
-        if members.isdisjoint(attachments.get(memory.id, ()))
-    }
-    return Candidates(
-        refs=group,
-        attached={ref: attached[ref] for ref in group if ref in attached},
-        matching=matching_here,
-        attachments=attachments,
-        total=attached_count + len(unattached),
-    )

@@ -86,16 +86,16 @@ class Memories:
         self, refs: Collection[EntityRef], limit: int, retrieval: Retrieval
     ) -> Mapping[EntityRef, tuple[RelevantMemory, ...]]:
         attached = (await self.graph.foremost_attached(refs, limit)).memories
-        matching = await self._naming(refs_to_match(refs, attached, retrieval))
+        matching = await self._named(refs_to_match(refs, attached, retrieval), limit)
         return {ref: merge_relevant(attached.get(ref, ()), matching.get(ref, ()), ref, limit) for ref in refs}
 
-    async def _naming(self, refs: Collection[EntityRef]) -> Mapping[EntityRef, tuple[Memory, ...]]:
+    async def _named(self, refs: Collection[EntityRef], limit: int) -> Mapping[EntityRef, tuple[Memory, ...]]:
         refs_in: dict[str, list[EntityRef]] = defaultdict(list)
         for ref, entity in (await self.graph.entities(refs)).items() if refs else ():
             refs_in[entity.book_id].append(ref)
         found: dict[EntityRef, tuple[Memory, ...]] = {}
         for book_id, wanted in refs_in.items():
-            found.update(await self.keywords.naming(book_id, wanted))
+            found.update(await self.keywords.foremost_named(book_id, wanted, limit))
         return found
 
     async def _add(self, drafts: Sequence[MemoryDraft], paths: Sequence[Path]) -> tuple[Memory, ...]:

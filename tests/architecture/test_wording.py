@@ -7,9 +7,15 @@ import pytest
 
 from domain.entities import EntityRef
 from domain.errors import DomainError
+from domain.notebook import NotebookFile
 from schema.problems import WORDINGS, ProblemCode, problem_of
 
-SAMPLES: dict[object, object] = {int: 42, str: "ab", EntityRef: EntityRef.book("book_1")}
+SAMPLES: dict[object, object] = {
+    int: 42,
+    str: "ab",
+    EntityRef: EntityRef.book("book_1"),
+    NotebookFile: NotebookFile("MEMORY.md", "- fact\n", "0123"),
+}
 PATH = ("memories", "3", "valid_until_chapter")
 
 

@@ -1,0 +1,167 @@
+"""Text cut into what search counts. The one module that imports the segmenters.
+
+Han characters, pairs of CJK characters and stemmed words: on questions in Chinese, Japanese and English that ranked
+better than dictionary words, which part names and new words wrongly (tests/bench/results.md).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from typing import Final
+
+import rjieba
+import Stemmer
+
+from domain.stop_words import is_stop_word
+from domain.text import NUL, fold
+
+# The index is built anew when this changes: raise RULES whenever the same text would be cut differently.
+RULES: Final = 1
+IDENTITY: Final = f"rules {RULES}, snowball {metadata.version('pystemmer')}"
+
+# A query has said everything long before it has so many different terms.
+MAX_QUERY_TERMS: Final = 512
+
+_HAN: Final = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_KANA: Final = "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+_HANGUL: Final = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+_CJK: Final = f"{_HAN}{_KANA}{_HANGUL}"
+
+# Any other script is written with spaces; C++ and C# are words, and don't is one.
+_RUN: Final = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*(?:\+\+|#)?)")
+_IS_HAN: Final = re.compile(f"[{_HAN}]")
+_POSSESSIVE: Final = re.compile("['’]s$")
+_APOSTROPHE: Final = re.compile("['’]")
+_PREFIX: Final = re.compile(r"\S\*(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a text is found by: CJK characters, pairs of them, and the stems of words."""
+
+    characters: tuple[str, ...]
+    pairs: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """Each once; a prefix stands for every word that begins with it."""
+
+    terms: tuple[str, ...]
+    prefixes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.terms or self.prefixes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """`word` is as it is written, `term` as it is counted; where it stands is in folded characters."""
+
+    word: str
+    term: str
+    start: int
+    end: int
+    is_gram: bool
+    is_prefix: bool = False
+    is_tail: bool = False
+
+
+def document_terms(text: str) -> Terms:
+    characters: list[str] = []
+    pairs: list[str] = []
+    words: list[str] = []
+    for token in _tokens(fold(text)):
+        if not token.is_gram:
+            words.append(token.term)
+        else:
+            (pairs if len(token.term) > 1 else characters).append(token.term)
+    return Terms(tuple(characters), tuple(pairs), tuple(words))
+
+
+def query_terms(text: str) -> QueryTerms:
+    """Without stop words, unless there is nothing else."""
+    folded = fold(text.replace(NUL, " "))
+    tokens = [token for token in _tokens(folded) if token.is_prefix or not token.is_tail]
+    prefixes = dict.fromkeys(token.word for token in tokens if token.is_prefix)
+    said = [token for token in tokens if not token.is_prefix]
+    kept = [token for token in said if not is_stop_word(token.word)]
+    terms = dict.fromkeys(token.term for token in (kept or ([] if prefixes else said)))
+    return QueryTerms(tuple(terms)[:MAX_QUERY_TERMS], tuple(prefixes)[:MAX_QUERY_TERMS])
+
+
+def grams_within(text: str) -> tuple[str, ...]:
+    """Those that every text has in which this one stands, whatever stands around it."""
+    grams = dict.fromkeys(token.term for token in _tokens(fold(text)) if token.is_gram and not token.is_tail)
+    return tuple(grams)[:MAX_QUERY_TERMS]
+
+
+def found_spans(folded_text: str, terms: QueryTerms) -> list[tuple[int, int]]:
+    """Where the terms stand in a text that is already folded."""
+    wanted = frozenset(terms.terms)
+    spans = []
+    for token in _tokens(folded_text):
+        if token.term in wanted:
+            spans.append((token.start, token.end))
+        elif terms.prefixes and token.word.startswith(terms.prefixes):
+            # Of a pair only the character that was looked for.
+            spans.append((token.start, token.start + 1 if token.is_gram else token.end))
+    return spans
+
+
+def keywords(text: str) -> tuple[str, ...]:
+    """Dictionary words without stop words, each once; all of them when there is nothing else."""
+    words: dict[str, None] = {}
+    for run in _RUN.finditer(fold(text.replace(NUL, " "))):
+        words.update(dict.fromkeys(rjieba.cut(run["cjk"]) if run["cjk"] else [run["word"]]))
+    kept = [word for word in words if not is_stop_word(word) and (len(word) > 1 or not _IS_HAN.match(word))]
+    return tuple(kept or words)
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """`preferences` and `preferred` are one word."""
+    return str(_stemmer().stemWord(word)) if word.isascii() else word
+
+
+def _tokens(folded_text: str) -> Iterator[_Token]:
+    for run in _RUN.finditer(folded_text):
+        start, end = run.span()
+        if run["cjk"]:
+            yield from _grams(run["cjk"], start)
+        else:
+            word = _APOSTROPHE.sub("", _POSSESSIVE.sub("", run["word"]))
+            # A star is read as one only where a word ends with it: `Pyth*`, but not `a*b`.
+            is_prefix = bool(_PREFIX.match(folded_text, end - 1))
+            yield _Token(word, stem(word), start, end, is_gram=False, is_prefix=is_prefix)
+
+
+def _grams(run: str, start: int) -> Iterator[_Token]:
+    """Single Han characters for words of one, pairs for all longer ones.
+
+    Kana and hangul say nothing alone: one of them is looked for as the beginning of a pair, or as the end of a run.
+    """
+    for position, character in enumerate(run):
+        is_han = _IS_HAN.match(character) is not None
+        is_last = position == len(run) - 1
+        if is_han or is_last:
+            yield _Token(
+                character,
+                character,
+                start + position,
+                start + position + 1,
+                is_gram=True,
+                is_prefix=not is_han and len(run) == 1,
+                is_tail=not is_han,
+            )
+    for position in range(len(run) - 1):
+        pair = run[position : position + 2]
+        yield _Token(pair, pair, start + position, start + position + 2, is_gram=True)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english")

@@ -1,0 +1,149 @@
+"""Building the index anew beside the present one, from where a build that was cut off had come."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+import structlog
+
+from domain.errors import EmbedderUnavailableError, StorageUnavailableError
+from domain.ports import Clock
+from domain.search import RebuildState
+from persistence import sqlite
+from persistence.index.embedding_queue import EmbeddingQueue
+from persistence.index.generations import Generations, Progress, failed
+from persistence.index.index_file import DamagedIndexError, IndexFile, create_index, open_index
+from persistence.index.indexer import BATCH, Indexer
+from persistence.index.truth import Truth
+from persistence.migrations import UnreadableDatabaseError
+
+# Often enough to be watched, seldom enough to cost nothing.
+REPORT_SECONDS: Final = 0.2
+
+_COUNTS: Final = "SELECT COUNT(*), COALESCE(SUM(is_embedded = 0), 0) FROM document"
+
+Report = Callable[[Progress], None]
+
+_log: Final = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False)
+class BuildFailedError(Exception):
+    """The index that was there is as it was."""
+
+    reason: str
+
+
+@dataclass
+class Builder:
+    """`identity` is what every file it makes is marked with; `queue` is None when nothing is embedded."""
+
+    generations: Generations
+    truth: Truth
+    indexer: Indexer
+    queue: EmbeddingQueue | None
+    identity: dict[str, str]
+    owners: Callable[[], Awaitable[set[str]]]
+    clock: Clock
+    report: Report
+    _reported_at: float = 0
+    _progress: Progress = field(default_factory=Progress)
+    _counts_vectors: bool = False
+
+    async def build(self, reuse: IndexFile | None, *, embeds_first: bool) -> Path | None:
+        """The new file once it is the index; None when another process is at it.
+
+        `embeds_first` holds the swap back until everything has its vector.
+        """
+        with self.generations.building_alone() as is_alone:
+            if not is_alone:
+                return None
+            try:
+                return await self._build(reuse, embeds_first=embeds_first)
+            except (sqlite.Error, OSError, UnreadableDatabaseError, StorageUnavailableError) as error:
+                # Half an index is of no use, and may be what fills the disk.
+                self.generations.discard_building()
+                self._fail(str(error))
+                raise BuildFailedError(str(error)) from error
+
+    def _fail(self, reason: str) -> None:
+        progress = failed(self._progress, reason, self.clock())
+        with suppress(OSError):  # the disk may be full of more than the index
+            self._tell(progress)
+        self.report(progress)
+
+    async def _build(self, reuse: IndexFile | None, *, embeds_first: bool) -> Path:
+        self._counts_vectors = embeds_first and self.queue is not None
+        file = await self._open()
+        try:
+            self._tell(
+                Progress(RebuildState.RUNNING, 0, await self.truth.count(), started_at=self.clock()),
+            )
+            await self._put_memories(file, reuse if embeds_first else None, embeds_first=embeds_first)
+            for owner in sorted(await self.owners()):
+                await self.indexer.follow_files(file, owner)
+            await self._embed(file, reuse, waits=embeds_first)
+            await self.indexer.catch_up(file)
+            await self._tell_counts(file)
+            await file.seal()
+        finally:
+            await file.close()
+        finished = self.generations.finish()
+        progress = self._progress
+        self._tell(replace(progress, state=RebuildState.COMPLETED, done=progress.total, finished_at=self.clock()))
+        return finished
+
+    async def _open(self) -> IndexFile:
+        """What a build that was cut off has done is kept, if it was to become the same index."""
+        newest = await self.truth.newest_change()
+        begin = {**self.identity, "applied": newest, "scanned": 0}
+        with suppress(sqlite.Error, UnreadableDatabaseError, DamagedIndexError):
+            if self.generations.building.exists():
+                file = await open_index(self.generations.building)
+                if all(file.meta.get(name) == value for name, value in self.identity.items()):
+                    _log.info("index_build_resumed", scanned=file.meta.get("scanned"))
+                    return file
+                await file.close()
+        self.generations.discard_building()
+        return await create_index(self.generations.building, begin)
+
+    async def _put_memories(self, file: IndexFile, reuse: IndexFile | None, *, embeds_first: bool) -> None:
+        while changes := await self.truth.scan(int(file.meta["scanned"]), BATCH):
+            await self.indexer.apply(file, changes, {"scanned": changes[-1].number})
+            if embeds_first:
+                await self._embed(file, reuse, waits=True)
+            await self._tell_counts(file)
+
+    async def _embed(self, file: IndexFile, reuse: IndexFile | None, *, waits: bool) -> None:
+        """With the embedder down, the index is finished without; what is missing is made up for later."""
+        if self.queue is None or not waits:
+            return
+        after = 0
+        with suppress(EmbedderUnavailableError):
+            while True:
+                waiting, last = await self.queue.next_batch(file, after)
+                if last == after:
+                    return
+                await self.queue.embed(file, waiting, reuse)
+                after = last
+                await self._tell_counts(file)
+
+    async def _tell_counts(self, file: IndexFile) -> None:
+        if time.monotonic() - self._reported_at < REPORT_SECONDS:
+            # Gives way to others all the same.
+            await asyncio.sleep(0)
+            return
+        ((documents, unembedded),) = cast("Any", await file.engine.fetch(_COUNTS))
+        done = documents - unembedded if self._counts_vectors else documents
+        total = max(self._progress.total, documents)
+        self._tell(replace(self._progress, done=done, total=total))
+
+    def _tell(self, progress: Progress) -> None:
+        self._reported_at = time.monotonic()
+        self._progress = progress
+        self.generations.report(progress)
+        self.report(progress)

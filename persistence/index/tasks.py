@@ -1,0 +1,32 @@
+"""Work that goes on in the background: kept from being forgotten, ended together, its failures told."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+_log: Final = structlog.get_logger(__name__)
+
+
+@dataclass
+class Tasks:
+    _running: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def run(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def end(self) -> None:
+        running = set(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("background_work_failed", task=task.get_name(), exc_info=error)
