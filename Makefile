@@ -3,12 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CONSOLE := api/console
+CLIENTS := tests/clients
 SAMPLE := data/sample/ebb_tide_post.json
 
 RUNTIME := .venv/.runtime
 DEVELOPMENT := .venv/.development
 NODE_MODULES := $(CONSOLE)/node_modules/.installed
 PAGES := api/static/graphiql.html
+CLIENT_MODULES := $(CLIENTS)/node_modules/.installed
 
 .DELETE_ON_ERROR:
 .PHONY: run test lint types layers unit browser format schema bench lock clean
@@ -28,7 +30,7 @@ types: $(DEVELOPMENT)
 layers: $(DEVELOPMENT)
 	$(BIN)/lint-imports
 
-unit: $(DEVELOPMENT) $(PAGES) browser
+unit: $(DEVELOPMENT) $(PAGES) $(CLIENT_MODULES) browser
 	$(BIN)/pytest --cov --cov-report=term
 
 browser: ## The page tests drive the system's Chromium.
@@ -50,7 +52,7 @@ lock: $(DEVELOPMENT) ## Take the newest versions that pyproject.toml allows.
 	$(BIN)/uv pip compile -q --upgrade --no-header pyproject.toml --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean:
-	rm -rf .venv $(CONSOLE)/node_modules api/static
+	rm -rf .venv $(CONSOLE)/node_modules $(CLIENTS)/node_modules api/static
 
 $(RUNTIME): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -62,8 +64,8 @@ $(DEVELOPMENT): requirements-dev.lock $(RUNTIME)
 	$(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.lock
 	touch $@
 
-$(NODE_MODULES): $(CONSOLE)/package-lock.json
-	cd $(CONSOLE) && npm ci --ignore-scripts --no-audit --no-fund --silent
+$(NODE_MODULES) $(CLIENT_MODULES): %/node_modules/.installed: %/package-lock.json
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund --silent
 	touch $@
 
 $(PAGES): $(NODE_MODULES) $(wildcard $(CONSOLE)/*.html $(CONSOLE)/*.ts $(CONSOLE)/src/*)

@@ -25,6 +25,7 @@ from api.graphql import GraphQLOverHTTP
 from api.operations import Operations
 from api.responses import json_response
 from api.rest.chunks import chunk_context_endpoint
+from api.rest.notebook import notebook_routes
 from api.rest.search import search
 from api.rest.serving import rest_endpoint
 from api.sample import load_sample
@@ -84,6 +85,7 @@ def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event) 
                 "/api/books/{id:path}/chunk-context", chunk_context_endpoint(settings.max_body_bytes), methods=["POST"]
             ),
             Route("/api/memory/search", rest_endpoint(search), methods=["GET"]),
+            *notebook_routes(settings.max_body_bytes),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[
@@ -102,7 +104,7 @@ def _cors(origins: Sequence[str]) -> list[Middleware]:
             CORSMiddleware,
             allow_origins=origins,
             allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["authorization", "content-type", "if-match"],
+            allow_headers=["authorization", "content-type", "if-match", "if-none-match"],
             expose_headers=["etag"],
         )
     ]

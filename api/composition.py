@@ -46,6 +46,8 @@ from persistence.related_sets import RelatedSets
 
 DATABASE = "loregraph.db"
 INDEX = "index"
+# Longer a search does not wait for the meaning of its query.
+QUERY_SECONDS = 3.0
 
 _ID_PREFIXES: Final = {"book": "book", "character": "char", "term": "term", "chapter": "chap", "memory": "mem"}
 
@@ -160,7 +162,7 @@ def _embedder(settings: Settings) -> GuardedEmbedder | None:
         api_key=settings.embedding_api_key.get_secret_value(),
         model=settings.embedding_model,
     )
-    return None if embedder is None else GuardedEmbedder(embedder, time.monotonic)
+    return None if embedder is None else GuardedEmbedder(embedder, time.monotonic, query_seconds=QUERY_SECONDS)
 
 
 async def prepare_data(settings: Settings) -> None:

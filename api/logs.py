@@ -15,7 +15,8 @@ def configure_logs(level: str) -> None:
     ]
     for_people = sys.stderr.isatty()
     renderers: list[structlog.types.Processor] = (
-        [structlog.dev.ConsoleRenderer()]
+        # With `rich` installed the default shows the values of all variables: whose texts, and for many seconds.
+        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
         if for_people
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     )
@@ -33,3 +34,5 @@ def configure_logs(level: str) -> None:
         )
     )
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    # It counts every change it sees, our own writes too.
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)

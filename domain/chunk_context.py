@@ -1,7 +1,7 @@
 """What a translator's prompt gets for one chunk: which memories, in which order, and as which text."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,12 +24,16 @@ class Selection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the entities of a chunk bring up. `total` counts all that could be shown, these are the foremost."""
+    """What the entities of a chunk bring up. `total` counts all that could be shown, these are the foremost.
+
+    For all of these, `attachments` and `naming` tell every entity that brings them up.
+    """
 
     refs: tuple[EntityRef, ...]
     attached: Mapping[EntityRef, Sequence[Memory]]
     matching: Mapping[EntityRef, Sequence[Memory]]
     attachments: Mapping[str, Sequence[EntityRef]]
+    naming: Mapping[EntityRef, Collection[str]]
     total: int
 
 
@@ -99,18 +103,12 @@ def choose(candidates: Candidates, limit: int, selection: Selection) -> list[Rel
 
 def merge(candidates: Candidates) -> dict[str, RelevantMemory]:
     """Each memory once, with every entity of the chunk that brings it up."""
-    memories: dict[str, Memory] = {}
-    naming: dict[str, set[EntityRef]] = {}
-    for found in candidates.attached.values():
-        memories.update((memory.id, memory) for memory in found)
-    for ref, found in candidates.matching.items():
-        for memory in found:
-            memories.setdefault(memory.id, memory)
-            naming.setdefault(memory.id, set()).add(ref)
+    found = (*candidates.attached.values(), *candidates.matching.values())
+    memories = {memory.id: memory for each in found for memory in each}
     merged = {}
     for memory_id, memory in memories.items():
         attached_to = set(candidates.attachments.get(memory_id, ())).intersection(candidates.refs)
-        via = tuple(ref for ref in candidates.refs if ref in attached_to or ref in naming.get(memory_id, ()))
+        via = tuple(ref for ref in candidates.refs if ref in attached_to or memory_id in candidates.naming.get(ref, ()))
         merged[memory_id] = RelevantMemory(memory, Match.ATTACHED if attached_to else Match.KEYWORD, via)
     return merged
 

@@ -91,11 +91,7 @@ class Matcher:
             self._automaton.add_word(letters, tuple(each))
         self._automaton.make_automaton()
         self._is_empty = not patterns
-        self._revealed_in = {
-            (pattern.name.ref, pattern.name.text): pattern.name.revealed_in
-            for each in patterns.values()
-            for pattern in each
-        }
+        self._revealed_in = _revealed_in(patterns.values())
         self._longest = max(map(len, patterns), default=0)
         self._beginning = _beginning(patterns)
 
@@ -109,7 +105,8 @@ class Matcher:
                 found[start, end].setdefault(name.ref, name.text)
         return _mentions(text, [(span, found[span]) for span in _longest(found, len(text))])
 
-    def revealed_in(self, ref: EntityRef, name: str) -> int | None:
+    def revealed_in(self, ref: EntityRef, name: str) -> int:
+        """The chapter from which the name is known, however its entity writes it; 0 from the beginning."""
         return self._revealed_in[ref, name]
 
     def _matches(self, text: str) -> Iterator[tuple[int, int, Name]]:
@@ -143,6 +140,16 @@ class Matcher:
                     folded.text, letters, first, pattern
                 ):
                     yield *folded.original_span(start, end), pattern.name
+
+
+def _revealed_in(patterns: Iterable[Sequence[_Pattern]]) -> dict[tuple[EntityRef, str], int]:
+    revealed_in = {}
+    for alike in patterns:
+        for pattern in alike:
+            ref = pattern.name.ref
+            first = min(each.name.revealed_in or 0 for each in alike if each.name.ref == ref)
+            revealed_in[ref, pattern.name.text] = first
+    return revealed_in
 
 
 def _beginning(words: Iterable[str]) -> re.Pattern[str]:

@@ -22,8 +22,9 @@ def who_is_named(matcher: Matcher, texts: Sequence[tuple[str, str]]) -> Named:
     named: dict[str, dict[EntityRef, int]] = {}
     for mention in matcher.mentions("".join(joined)):
         for span, name in zip(mention.spans, mention.names, strict=True):
-            refs = named.setdefault(texts[bisect_right(starts, span.start) - 1][0], {})
-            revealed_in = matcher.revealed_in(mention.ref, name) or 0
+            # By its last character: a mark at the beginning joins the NUL before it.
+            refs = named.setdefault(texts[bisect_right(starts, span.end - 1) - 1][0], {})
+            revealed_in = matcher.revealed_in(mention.ref, name)
             refs[mention.ref] = min(revealed_in, refs.get(mention.ref, revealed_in))
     return named
 

@@ -166,6 +166,16 @@ class Related:
     named: tuple[EntityRef, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class KeywordMatches:
+    """`memories` as `foremost_named` has them; `naming` tells for these and for those found already in which of them a
+    name of each entity stands; `totals` how many memories each group brings up that may be told in the chapter."""
+
+    memories: Mapping[EntityRef, tuple[Memory, ...]]
+    naming: Mapping[EntityRef, frozenset[str]]
+    totals: tuple[int, ...]
+
+
 class KeywordIndex(Protocol):
     """Finds memories by the words in them."""
 
@@ -185,8 +195,10 @@ class KeywordIndex(Protocol):
         """By names known in the chapter, what may not be told there."""
 
     @abstractmethod
-    async def count_related(self, frame: ChunkFrame, groups: Sequence[Related]) -> tuple[int, ...]:
-        """For each group, how many memories it brings up that may be told in the frame's chapter."""
+    async def matches(
+        self, frame: ChunkFrame, groups: Sequence[Related], limit: int, attached: Collection[str]
+    ) -> KeywordMatches:
+        """For groups of entities; `attached` are memories of theirs that are found already."""
 
     @abstractmethod
     async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:

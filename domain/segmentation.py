@@ -11,7 +11,6 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Final
 
-import rjieba
 import Stemmer
 
 from domain.stop_words import is_stop_word
@@ -39,7 +38,7 @@ _PREFIX: Final = re.compile(r"\S\*(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a text is found by: CJK characters, pairs of them, and the stems of words."""
+    """What a text is found by: CJK characters, pairs of them, and words with their stems."""
 
     characters: tuple[str, ...]
     pairs: tuple[str, ...]
@@ -76,7 +75,8 @@ def document_terms(text: str) -> Terms:
     words: list[str] = []
     for token in _tokens(fold(text)):
         if not token.is_gram:
-            words.append(token.term)
+            # As it is written as well: a prefix may go on where the stem ends, as `Alice*` does behind alic.
+            words += dict.fromkeys((token.term, token.word))
         else:
             (pairs if len(token.term) > 1 else characters).append(token.term)
     return Terms(tuple(characters), tuple(pairs), tuple(words))
@@ -116,9 +116,16 @@ def keywords(text: str) -> tuple[str, ...]:
     """Dictionary words without stop words, each once; all of them when there is nothing else."""
     words: dict[str, None] = {}
     for run in _RUN.finditer(fold(text.replace(NUL, " "))):
-        words.update(dict.fromkeys(rjieba.cut(run["cjk"]) if run["cjk"] else [run["word"]]))
+        words.update(dict.fromkeys(_dictionary_words(run["cjk"]) if run["cjk"] else [run["word"]]))
     kept = [word for word in words if not is_stop_word(word) and (len(word) > 1 or not _IS_HAN.match(word))]
     return tuple(kept or words)
+
+
+def _dictionary_words(run: str) -> list[str]:
+    # Its dictionary takes a tenth of a second to load, and most processes never need it.
+    import rjieba  # noqa: PLC0415
+
+    return list(rjieba.cut(run))
 
 
 @lru_cache(maxsize=65536)

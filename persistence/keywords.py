@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, cast
 
 from domain.entities import EntityRef
 from domain.memories import Memory
-from domain.ports import ChunkFrame, KeywordIndex, Related
+from domain.ports import ChunkFrame, KeywordIndex, KeywordMatches, Related
 from domain.text import NUL, fold
 from persistence.engine import Engine
 from persistence.graph_queries import FOREMOST_OF_IDS, IDS_BY_ACCESS, PINNED_IDS
@@ -41,8 +41,7 @@ class Keywords(KeywordIndex):
     async def foremost_named(
         self, book_id: str, refs: Collection[EntityRef], limit: int, chapter_number: int | None = None
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        members = await self.sets.members(await self.index.named(book_id), refs)
-        return await self._foremost(book_id, {ref: _told(each, chapter_number) for ref, each in members.items()}, limit)
+        return await self._foremost_named(await self.index.named(book_id), book_id, refs, limit, chapter_number)
 
     async def foremost_named_hidden(
         self, book_id: str, refs: Collection[EntityRef], limit: int, chapter_number: int
@@ -60,10 +59,21 @@ class Keywords(KeywordIndex):
         }
         return await self._foremost(book_id, hidden, limit)
 
-    async def count_related(self, frame: ChunkFrame, groups: Sequence[Related]) -> tuple[int, ...]:
-        attached = self.sets.attached(frame.links_version)
-        named = await self.index.named(frame.book.id) if any(group.named for group in groups) else None
-        return await self.sets.count(groups, attached, named, frame.chapter_number)
+    async def matches(
+        self, frame: ChunkFrame, groups: Sequence[Related], limit: int, attached: Collection[str]
+    ) -> KeywordMatches:
+        links, chapter_number = self.sets.attached(frame.links_version), frame.chapter_number
+        refs = tuple(dict.fromkeys(ref for group in groups for ref in group.named))
+        if not refs:
+            return KeywordMatches({}, {}, await self.sets.count(groups, links, None, chapter_number))
+        named = await self.index.named(frame.book.id)
+        memories = await self._foremost_named(named, frame.book.id, refs, limit, chapter_number)
+        met = {*attached, *(memory.id for found in memories.values() for memory in found)}
+        return KeywordMatches(
+            memories,
+            await self.sets.holding(named, refs, met, chapter_number),
+            await self.sets.count(groups, links, named, chapter_number),
+        )
 
     async def matching(self, book_id: str, query: str, limit: int) -> tuple[str, ...]:
         needle = fold(query)
@@ -72,6 +82,12 @@ class Keywords(KeywordIndex):
         rows = await self.engine.fetch(_TEXTS if candidates is None else _TEXTS_OF, parameters)
         matches = [each for each, summary, content in cast("Any", rows) if needle in fold(f"{summary}{NUL}{content}")]
         return tuple(matches[:limit])
+
+    async def _foremost_named(
+        self, named: Source, book_id: str, refs: Collection[EntityRef], limit: int, chapter_number: int | None
+    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
+        members = await self.sets.members(named, refs)
+        return await self._foremost(book_id, {ref: _told(each, chapter_number) for ref, each in members.items()}, limit)
 
     async def _foremost(
         self, book_id: str, ids_of: Mapping[EntityRef, Collection[str]], limit: int

@@ -135,7 +135,7 @@ class NotebookFiles(NotebookStore):
 
     def _replaced(self, path: str, place: tuple[int, str], before: bytes | None, content: bytes) -> bool:
         """What is to be replaced is kept first, and forgotten again unless it really is."""
-        kept = None if before is None else self._versions.keep(path, before)
+        kept = None if before is None else self._versions.keep(path, before, folders.mode_of(*place))
         is_done = False
         try:
             is_done = folders.replace(*place, before, content)

@@ -82,14 +82,14 @@ def append(folder: int, name: str, before: bytes | None, text: bytes) -> bool:
         os.close(file)
 
 
-def replace(folder: int, name: str, before: bytes | None, content: bytes) -> bool:
-    """False, with nothing changed, when the file is not the one that held `before`."""
+def replace(folder: int, name: str, before: bytes | None, content: bytes, mode: int | None = None) -> bool:
+    """False, with nothing changed, when the file is not the one that held `before`. It keeps its mode if it has one."""
     draft = f".{name}.tmp"
     # One that was left behind by a crash: whoever holds the lock is the only writer.
     with suppress(FileNotFoundError):
         os.unlink(draft, dir_fd=folder)
     try:
-        _write_new(folder, draft, content, _mode_of(folder, name))
+        _write_new(folder, draft, content, mode_of(folder, name) or mode)
         # As late as can be: a person may just have saved it.
         if read(folder, name) != before:
             return False
@@ -99,6 +99,14 @@ def replace(folder: int, name: str, before: bytes | None, content: bytes) -> boo
     finally:
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=folder)
+
+
+def mode_of(folder: int, name: str) -> int | None:
+    """Who may read and write the file; None without such a file."""
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return None
 
 
 def notebook_files(root: Path) -> Mapping[str, os.stat_result]:
@@ -175,13 +183,6 @@ def _is_still(folder: int, name: str, file: int) -> bool:
         return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(file))
     except FileNotFoundError:
         return False
-
-
-def _mode_of(folder: int, name: str) -> int | None:
-    try:
-        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        return None
 
 
 def _write_new(folder: int, name: str, content: bytes, mode: int | None) -> None:

@@ -37,7 +37,8 @@ class NotebookVersions:
         with folders.opened(self.root, _parts(path)) as folder:
             return folders.read(folder, _name(found))
 
-    def keep(self, path: str, content: bytes) -> KeptVersion:
+    def keep(self, path: str, content: bytes, mode: int | None) -> KeptVersion:
+        """With the mode of the file itself: what only its owner may read stays so."""
         newest = next(iter(self.all(path)), None)
         now = self.clock()
         if newest is not None:
@@ -45,7 +46,7 @@ class NotebookVersions:
             now = max(now, newest.replaced_at + timedelta(microseconds=1))
         kept = KeptVersion(path, version_of(content), now)
         with folders.opened(self.root, _parts(path), create=True) as folder:
-            folders.replace(folder, _name(kept), None, content)
+            folders.replace(folder, _name(kept), None, content, mode)
         return kept
 
     def drop(self, kept: KeptVersion) -> None:

@@ -17,6 +17,7 @@ from persistence.notebook_folder import notebook_files
 QUIET_SECONDS: Final = 1.5
 # How often it is made sure that the folders that are watched are still there, or there by now.
 CHECK_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 5.0
 
 # Changes that come together are told together; how long the pause after them lasts is our own affair.
 _GROUP_MILLISECONDS: Final = 100
@@ -80,13 +81,18 @@ class NotebookWatch:
         return present
 
     async def _listen(self) -> None:
+        """Where no watch can be had, for want of descriptors perhaps, the files are looked at now and then."""
+        trouble = ""
         while True:
             folders = await asyncio.to_thread(self._folders)
             try:
                 await self._listen_to(folders)
-            except OSError as error:
-                _log.warning("notebook_not_watched", reason=str(error))
-                await asyncio.sleep(self.check_seconds)
+                trouble = ""
+            except Exception as error:
+                if str(error) != trouble:
+                    trouble = str(error)
+                    _log.warning("notebook_not_watched", reason=trouble)
+                await asyncio.sleep(RETRY_SECONDS)
             self._moved.set()
 
     async def _listen_to(self, folders: _Folders) -> None:

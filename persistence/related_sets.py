@@ -101,6 +101,22 @@ class RelatedSets:
         await _read_missing(kept, source, refs)
         return {ref: kept.sets[source.kind, ref].members for ref in refs}
 
+    async def holding(
+        self, source: Source, refs: Collection[EntityRef], memory_ids: Collection[str], chapter_number: int | None
+    ) -> Mapping[EntityRef, frozenset[str]]:
+        """Which of the memories are in the set of which entity, as far as they may be told in the chapter."""
+        kept = self._begun()
+        await _read_missing(kept, source, refs)
+        numbers = {kept.number(memory_id): memory_id for memory_id in memory_ids}
+        found = {}
+        for ref in refs:
+            each = kept.sets[source.kind, ref]
+            held = each.numbers & numbers.keys()
+            if held and chapter_number is not None:
+                held -= each.hidden_in(chapter_number)
+            found[ref] = frozenset(numbers[number] for number in held)
+        return found
+
     async def count(
         self, groups: Sequence[Related], attached: Source, named: Source | None, chapter_number: int | None
     ) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """The GraphQL face: types, loaders and resolvers over the use cases."""
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import date, datetime
 
 import strawberry
 from graphql import GraphQLError, GraphQLInputObjectType, GraphQLInterfaceType, GraphQLObjectType, Undefined
@@ -18,7 +18,7 @@ from schema.queries.chunks import ChunkQueries
 from schema.queries.graph import GraphQueries
 from schema.queries.notebook import NotebookQueries
 from schema.queries.search import SearchQueries
-from schema.scalars import DateTime
+from schema.scalars import Date, DateTime
 from schema.subscriptions import Subscription
 from schema.types.entities import Book, Chapter, Character, Term
 
@@ -48,7 +48,7 @@ def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> st
         types=[Book, Character, Term, Chapter],
         extensions=list(extensions),
         execution_context_class=PlainFirstExecution,
-        config=StrawberryConfig(scalar_map={datetime: DateTime}, name_converter=CachedNames()),
+        config=StrawberryConfig(scalar_map={datetime: DateTime, date: Date}, name_converter=CachedNames()),
     )
     _leave_out_null_defaults(schema)
     return schema

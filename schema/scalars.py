@@ -1,6 +1,7 @@
 """How scalars look on the wire."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 from typing import cast
 
 import strawberry
@@ -21,6 +22,18 @@ def parse_time(text: object) -> datetime:
         raise GraphQLError(_ADVICE) from error
 
 
+def parse_date(text: object) -> date:
+    """`date.fromisoformat` alone also reads weeks, and days without their dashes."""
+    try:
+        if _DATE.fullmatch(cast("str", text)):
+            return date.fromisoformat(cast("str", text))
+    except (TypeError, ValueError):
+        pass
+    raise GraphQLError(_DATE_ADVICE)
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_ADVICE = "A Date is a day of the calendar, written as in 2026-01-31."
 _ADVICE = "A DateTime is written in ISO 8601, as in 2026-01-31T12:00:00Z."
 
 DateTime = strawberry.scalar(
@@ -28,4 +41,11 @@ DateTime = strawberry.scalar(
     description="A moment in ISO 8601 with microseconds and offset, as in 2026-01-31T12:00:00.000000+00:00.",
     serialize=serialize_time,
     parse_value=parse_time,
+)
+
+Date = strawberry.scalar(
+    name="Date",
+    description="A day of the calendar, as in 2026-01-31.",
+    serialize=date.isoformat,
+    parse_value=parse_date,
 )

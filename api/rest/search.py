@@ -1,7 +1,9 @@
 """GET /api/memory/search?q=, the twin of the query `search`."""
 
+import re
 from datetime import date
 
+from graphql import GraphQLError
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,8 +15,11 @@ from domain.entities import EntityRef, EntityType
 from domain.search import Filters, SearchSource
 from domain.usecases import UseCases
 from domain.usecases.search import SearchHit
+from schema.scalars import parse_date
 
 DEFAULT_LIMIT = 10
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,100}")
 
 _KNOWN = ("q", "limit", "sources", "bookId", "entityType", "entityId", "from", "until")
 
@@ -31,10 +36,10 @@ async def search(request: Request, use_cases: UseCases) -> Response:
 
 
 def _limit(given: QueryParams) -> int:
-    try:
-        return int(given.get("limit", DEFAULT_LIMIT))
-    except ValueError as error:
-        raise RefusedError(422, "limit must be a whole number.") from error
+    text = given.get("limit", str(DEFAULT_LIMIT))
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise RefusedError(422, "limit must be a whole number.")
+    return int(text)
 
 
 def _filters(given: QueryParams) -> Filters:
@@ -66,9 +71,11 @@ def _entity(given: QueryParams) -> EntityRef | None:
 
 def _day(given: QueryParams, name: str) -> date | None:
     text = given.get(name)
+    if text is None:
+        return None
     try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError as error:
+        return parse_date(text)
+    except GraphQLError as error:
         raise RefusedError(422, f"{name} must be a day as in 2026-01-31.") from error
 
 

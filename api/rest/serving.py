@@ -17,6 +17,7 @@ from schema.problems import Problem, ProblemCode, problem_of
 
 STATUSES: Final = {
     ProblemCode.BAD_INPUT: 422,
+    ProblemCode.FORBIDDEN: 403,
     ProblemCode.NOT_FOUND: 404,
     ProblemCode.CONFLICT: 409,
     ProblemCode.STALE_VERSION: 412,

@@ -16,7 +16,7 @@ from domain.chunk_context import (
 )
 from domain.entities import Entity, EntityRef, EntityType
 from domain.errors import at
-from domain.memories import Memory, Retrieval, recency, refs_to_match, relevance
+from domain.memories import Retrieval, recency, refs_to_match, relevance
 from domain.mentions import Matcher, Mention
 from domain.ports import ChunkFrame, GraphStore, KeywordIndex, Related
 from domain.story_time import OmissionReason, hidden_because
@@ -153,28 +153,22 @@ class Chunks:
         wanted = max(1, wanted)
         attached = await self.graph.foremost_attached(refs, wanted, frame.chapter_number)
         named = refs_to_match(refs, attached.memories, request.retrieval)
-        matching = await self._named(frame, named, wanted)
         related = [Related(group, tuple(ref for ref in group if ref in named)) for group in groups]
-        counts = await self.keywords.count_related(frame, related)
-        named_only = {memory.id for found in matching.values() for memory in found} - attached.attachments.keys()
+        matches = await self.keywords.matches(frame, related, wanted, attached.attachments.keys())
+        named_only = {memory.id for found in matches.memories.values() for memory in found}
+        named_only -= attached.attachments.keys()
         attachments = {**attached.attachments, **(await self.graph.attachments(named_only) if named_only else {})}
         return [
             Candidates(
                 refs=group,
                 attached={ref: attached.memories[ref] for ref in group if ref in attached.memories},
-                matching={ref: matching[ref] for ref in group if ref in matching},
+                matching={ref: matches.memories[ref] for ref in group if ref in matches.memories},
                 attachments=attachments,
-                total=count,
+                naming=matches.naming,
+                total=total,
             )
-            for group, count in zip(groups, counts, strict=True)
+            for group, total in zip(groups, matches.totals, strict=True)
         ]
-
-    async def _named(
-        self, frame: ChunkFrame, refs: Sequence[EntityRef], wanted: int
-    ) -> Mapping[EntityRef, tuple[Memory, ...]]:
-        if not refs:
-            return {}
-        return await self.keywords.foremost_named(frame.book.id, refs, wanted, frame.chapter_number)
 
     async def _hidden(
         self, request: ChunkRequest, frame: ChunkFrame, candidates: Candidates, first: int

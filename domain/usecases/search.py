@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from domain import errors, limits
 from domain.documents import memory_text
@@ -17,6 +17,7 @@ from domain.snippets import snippet
 from domain.usecases.entities import require_book
 
 LIMITS = (1, 100)
+YEARS_OF_ZONES = range(1902, 3000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def _with_moments(filters: Filters, zone: tzinfo | None) -> Filters:
 
 
 def _midnight(day: date, zone: tzinfo | None) -> datetime:
-    """None is the zone of this machine."""
+    """None is the zone of this machine, as far back and ahead as machines know their zones."""
+    if zone is None and day.year not in YEARS_OF_ZONES:
+        zone = UTC
     return datetime.combine(day, time.min, zone).astimezone(zone)
 
 

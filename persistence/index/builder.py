@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -50,6 +51,7 @@ class Builder:
     owners: Callable[[], Awaitable[set[str]]]
     clock: Clock
     report: Report
+    started_at: datetime
     _reported_at: float = 0
     _progress: Progress = field(default_factory=Progress)
     _counts_vectors: bool = False
@@ -59,16 +61,16 @@ class Builder:
 
         `embeds_first` holds the swap back until everything has its vector.
         """
-        with self.generations.building_alone() as is_alone:
-            if not is_alone:
-                return None
-            try:
-                return await self._build(reuse, embeds_first=embeds_first)
-            except (sqlite.Error, OSError, UnreadableDatabaseError, StorageUnavailableError) as error:
-                # Half an index is of no use, and may be what fills the disk.
+        try:
+            self.generations.prepare()
+            with self.generations.building_alone() as is_alone:
+                return await self._build(reuse, embeds_first=embeds_first) if is_alone else None
+        except (sqlite.Error, OSError, UnreadableDatabaseError, StorageUnavailableError) as error:
+            # Half an index is of no use, and may be what fills the disk.
+            with suppress(OSError):
                 self.generations.discard_building()
-                self._fail(str(error))
-                raise BuildFailedError(str(error)) from error
+            self._fail(_reason(error))
+            raise BuildFailedError(_reason(error)) from error
 
     def _fail(self, reason: str) -> None:
         progress = failed(self._progress, reason, self.clock())
@@ -80,15 +82,13 @@ class Builder:
         self._counts_vectors = embeds_first and self.queue is not None
         file = await self._open()
         try:
-            self._tell(
-                Progress(RebuildState.RUNNING, 0, await self.truth.count(), started_at=self.clock()),
-            )
+            self._tell(Progress(RebuildState.RUNNING, 0, await self.truth.count(), self.started_at))
             await self._put_memories(file, reuse if embeds_first else None, embeds_first=embeds_first)
             for owner in sorted(await self.owners()):
                 await self.indexer.follow_files(file, owner)
             await self._embed(file, reuse, waits=embeds_first)
             await self.indexer.catch_up(file)
-            await self._tell_counts(file)
+            await self._tell_counts(file, at_once=True)
             await file.seal()
         finally:
             await file.close()
@@ -104,7 +104,8 @@ class Builder:
         with suppress(sqlite.Error, UnreadableDatabaseError, DamagedIndexError):
             if self.generations.building.exists():
                 file = await open_index(self.generations.building)
-                if all(file.meta.get(name) == value for name, value in self.identity.items()):
+                is_ours = all(file.meta.get(name) == value for name, value in self.identity.items())
+                if is_ours and file.applied <= newest:
                     _log.info("index_build_resumed", scanned=file.meta.get("scanned"))
                     return file
                 await file.close()
@@ -132,8 +133,8 @@ class Builder:
                 after = last
                 await self._tell_counts(file)
 
-    async def _tell_counts(self, file: IndexFile) -> None:
-        if time.monotonic() - self._reported_at < REPORT_SECONDS:
+    async def _tell_counts(self, file: IndexFile, *, at_once: bool = False) -> None:
+        if not at_once and time.monotonic() - self._reported_at < REPORT_SECONDS:
             # Gives way to others all the same.
             await asyncio.sleep(0)
             return
@@ -147,3 +148,7 @@ class Builder:
         self._progress = progress
         self.generations.report(progress)
         self.report(progress)
+
+
+def _reason(error: Exception) -> str:
+    return error.reason if isinstance(error, StorageUnavailableError) else str(error)

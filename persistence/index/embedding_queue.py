@@ -18,6 +18,7 @@ BATCH: Final = 32
 _WAITING: Final = """
     SELECT number, owner, source, id, text, context, digest FROM document
     WHERE is_embedded = 0 AND number > :after ORDER BY number LIMIT :limit"""
+_FEW_WAITING: Final = "SELECT number FROM document WHERE is_embedded = 0 LIMIT :limit"
 _WAITING_OF: Final = """
     SELECT number, owner, source, id, text, context, digest FROM document
     WHERE is_embedded = 0 AND number IN (SELECT value FROM json_each(:numbers))"""
@@ -54,6 +55,11 @@ class EmbeddingQueue:
         """Those behind number `after`, and the number of the last one looked at; (…, after) when there is none."""
         rows = cast("list[Any]", await file.engine.fetch(_WAITING, {"after": after, "limit": BATCH}))
         return await self._with_texts(rows), rows[-1][0] if rows else after
+
+    async def few_waiting(self, file: IndexFile, most: int) -> list[int]:
+        """The numbers of all that wait, if there are not too many to be embedded at once."""
+        rows = cast("list[Any]", await file.engine.read(_FEW_WAITING, {"limit": most + 1}))
+        return [number for (number,) in rows] if len(rows) <= most else []
 
     async def of_numbers(self, file: IndexFile, numbers: Collection[int]) -> list[Waiting]:
         rows = cast("list[Any]", await file.engine.fetch(_WAITING_OF, {"numbers": json_of(numbers)}))

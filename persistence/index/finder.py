@@ -19,7 +19,8 @@ ARM: Final = 100
 WEIGHTS: Final = "0.5, 1.0, 1.0, 0.5, 0.0"
 
 _DATED: Final = """
-    (:since_at IS NULL OR at >= :since_at OR (at IS NULL AND day >= :since_day))
+    (at IS NOT NULL OR day IS NOT NULL)
+    AND (:since_at IS NULL OR at >= :since_at OR (at IS NULL AND day >= :since_day))
     AND (:until_at IS NULL OR at < :until_at OR (at IS NULL AND day <= :until_day))"""
 
 # All matches are scored once; the best of them are answered, and those that the other arm asks for.
@@ -32,7 +33,7 @@ _WORDS: Final = f"""
 
 _WORDS_DATED: Final = f"""
     WITH scored AS MATERIALIZED (
-        SELECT rowid AS number, bm25(keyword, {WEIGHTS}) AS score FROM keyword
+        SELECT document.number, bm25(keyword, {WEIGHTS}) AS score FROM keyword
         CROSS JOIN document ON document.number = keyword.rowid
         WHERE keyword MATCH :match AND {_DATED})
     SELECT number, score FROM (SELECT number, score FROM scored ORDER BY score, number LIMIT :arm)
@@ -151,7 +152,7 @@ async def by_words(
 
 async def by_meaning(file: IndexFile, vector: Vector, bounds: Bounds) -> dict[int, float]:
     """Cosines of the nearest."""
-    if bounds.is_empty:
+    if bounds.is_empty or not file.has_vectors:
         return {}
     sql = _NEAREST
     if bounds.scope is not None:
@@ -167,7 +168,7 @@ async def by_meaning(file: IndexFile, vector: Vector, bounds: Bounds) -> dict[in
 
 
 async def cosines_of(file: IndexFile, vector: Vector, numbers: Collection[int]) -> dict[int, float]:
-    if not numbers:
+    if not numbers or not file.has_vectors:
         return {}
     return _cosines(await file.engine.fetch(_DISTANCES, {"vector": vector, "numbers": json_of(numbers)}))
 

@@ -95,7 +95,11 @@ class Generations:
         written.replace(self.folder / "progress.json")
 
     def _finished(self) -> Iterator[tuple[int, Path]]:
-        for path in self.folder.iterdir():
+        try:
+            paths = list(self.folder.iterdir())
+        except OSError:
+            return
+        for path in paths:
             if match := _FINISHED.fullmatch(path.name):
                 yield int(match[1]), path
 

@@ -22,7 +22,7 @@ from persistence.mapping import json_of, to_microseconds
 READERS: Final = 2
 
 _KNOWN: Final = """
-    SELECT number, document.owner, source, document.id, digest, is_embedded FROM json_each(:keys) AS wanted
+    SELECT number, document.owner, source, document.id, digest, is_embedded, scope FROM json_each(:keys) AS wanted
     CROSS JOIN document ON document.owner = wanted.value ->> 0 AND source = wanted.value ->> 1
      AND document.id = wanted.value ->> 2"""
 
@@ -38,6 +38,7 @@ _PUT_WORDS: Final = "INSERT INTO keyword (rowid, characters, pairs, words, conte
 _PUT_VECTOR: Final = "INSERT INTO vector (rowid, owner, scope, embedding) VALUES (?, ?, ?, ?)"
 _PUT_META: Final = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 _PUT_FILE: Final = "INSERT INTO file VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
+_TOUCH_BOOK: Final = "UPDATE book SET named_version = named_version + 1 WHERE owner = ? AND 'book:' || id = ?"
 _PUT_NAMED: Final = "INSERT INTO named VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 Key = tuple[str, str, str]
@@ -78,7 +79,6 @@ class Batch:
     moved: Mapping[Key, int] = field(default_factory=dict)
     files: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
     meta: Mapping[str, object] = field(default_factory=dict)
-    books: Collection[tuple[str, str]] = ()
 
 
 @dataclass
@@ -170,9 +170,8 @@ class IndexFile:
             [(line, *key) for key, line in batch.moved.items()],
         )
         await _put_files(transaction, batch.files)
-        await transaction.execute_many(
-            "UPDATE book SET named_version = named_version + 1 WHERE owner = ? AND id = ?", list(batch.books)
-        )
+        # Also the book in which something stood before.
+        await transaction.execute_many(_TOUCH_BOOK, list({(row[1], row[6]) for row in (*known, *now)}))
         await transaction.execute_many(_PUT_META, list(batch.meta.items()))
 
     async def _put_words(self, transaction: Transaction, entries: Mapping[Key, Entry], now: Sequence[Any]) -> None:

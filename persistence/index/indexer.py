@@ -69,7 +69,7 @@ class Indexer:
         named = await self._named(found)
         entries = await self._entries([(each.owner, each.document) for each in found], named)
         removed = [(owner, SearchSource.MEMORY.value, id_) for owner, id_ in keys if (owner, id_) not in there]
-        await file.put(Batch(entries, removed, meta=meta, books=books))
+        await file.put(Batch(entries, removed, meta=meta))
         return len(entries)
 
     async def follow_names(self, file: IndexFile, owner: str, book_id: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -90,6 +91,8 @@ class Library:
     async def open(self) -> None:
         """From now on the index is kept up to date."""
         await self._identify()
+        if self.embedder is not None and (reason := sqlite.why_no_vectors()):
+            _log.warning("search_without_vectors", reason=reason)
         self._progress = self.generations.progress()
         await self._open_newest()
         if self._file is None or not self._is_of_embedder(self._file) or self.generations.building.exists():
@@ -104,7 +107,7 @@ class Library:
         """Without being open, beside a server that sees it; follows a build that is already under way."""
         await self._identify()
         await self._open_newest()
-        if await self._builder(tell).build(self._file_to_embed(), embeds_first=True) is None:
+        if await self._builder(tell, self.clock()).build(self._file_to_embed(), embeds_first=True) is None:
             while (progress := self.generations.progress()).state is RebuildState.RUNNING:
                 tell(progress)
                 await asyncio.sleep(LOOK_SECONDS)
@@ -169,7 +172,6 @@ class Library:
 
     async def _identify(self) -> None:
         """What an index must be made with and for to be ours."""
-        await asyncio.to_thread(self.generations.prepare)
         self._identity = {
             "format": f"{FORMAT}; {segmentation.IDENTITY}",
             "embedder": self.embedder.identity if self.embedder else "none",
@@ -252,32 +254,55 @@ class Library:
 
     def _start_building(self) -> None:
         if self._building is None or self._building.done():
-            self._tell(Progress(RebuildState.RUNNING, started_at=self.clock()))
-            self._building = self._tasks.run(self._build(), "index-build")
+            started_at = self.clock()
+            self._tell(Progress(RebuildState.RUNNING, started_at=started_at))
+            self._building = self._tasks.run(self._build(started_at), "index-build")
 
-    async def _build(self) -> None:
+    async def _build(self, started_at: datetime) -> None:
         # Without an index to answer meanwhile, words come first and vectors later.
         has_index = self._file is not None and self._trouble is None
+        ended = self._progress
+
+        def tell(progress: Progress) -> None:
+            nonlocal ended
+            ended = progress
+            if progress.state is RebuildState.RUNNING:
+                self._tell(progress)
+
         try:
-            await self._builder(self._tell).build(self._file_to_embed(), embeds_first=has_index)
+            await self._builder(tell, started_at).build(self._file_to_embed(), embeds_first=has_index)
         except BuildFailedError as error:
             _log.error("index_build_failed", reason=error.reason)
-            return
+            if not has_index:
+                self._now_in_trouble(error.reason)
         await self._open_newest()
+        # It has ended only once it is what searches run on.
+        self._tell(ended)
 
-    def _builder(self, tell: Callable[[Progress], None]) -> Builder:
-        # With an indexer of its own, so that the present index is kept up to date meanwhile.
-        indexer = Indexer(self.truth, self.holdings_of)
-        return Builder(self.generations, self.truth, indexer, self.queue, self._identity, self.owners, self.clock, tell)
+    def _builder(self, tell: Callable[[Progress], None], started_at: datetime) -> Builder:
+        return Builder(
+            self.generations,
+            self.truth,
+            # With an indexer of its own, so that the present index is kept up to date meanwhile.
+            Indexer(self.truth, self.holdings_of),
+            self.queue,
+            self._identity,
+            self.owners,
+            self.clock,
+            tell,
+            started_at,
+        )
 
     async def _look_after(self) -> None:
-        """Sees what another process built, and goes on with what one left unfinished."""
+        """Sees what was written or built, whoever did it, and goes on with what was left unfinished."""
         waited = 0.0
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             newest = self.generations.newest()
             if newest is not None and (self._file is None or newest > self._file.engine.path):
                 await self._open_newest()
+            if self._file is not None and self._file.applied < await self.truth.newest_change():
+                self._tasks.run(self._bring_up(self._file), "index-catch-up")
             if self._building is not None and not self._building.done():
                 continue
             self._tell(self.generations.progress())
@@ -341,4 +366,3 @@ class Library:
             yield f"Search is by keywords alone, the embedder is down: {self.embedder.reason}"
         elif not self._is_of_embedder(self._file):
             yield "Search is by keywords alone until the vectors of the new embedder are made"
-

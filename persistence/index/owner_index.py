@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from domain.errors import EmbedderUnavailableError, StorageUnavailableError
-from domain.ports import IndexControl, SearchIndex, Vector
+from domain.ports import IndexControl, SearchIndex
 from domain.search import Filters, Found, FoundDocument, IndexStatus, SearchEngine
-from domain.segmentation import grams_within, keywords, query_terms
+from domain.segmentation import QueryTerms, grams_within, keywords, query_terms
 from persistence import sqlite
 from persistence.index import finder
+from persistence.index.embedding_queue import EmbeddingQueue
 from persistence.index.finder import Bounds, Indexed
 from persistence.index.index_file import IndexFile
 from persistence.index.library import IndexUnavailableError, Library, State
@@ -19,8 +21,9 @@ from persistence.index.named import NamedByReading, named_in_index
 from persistence.index.scopes import book_token
 from persistence.related_sets import Source
 
-# A fresh note must not be outranked by old noise: so many that have no vector yet are embedded for a query.
-EMBEDDED_AT_ONCE: Final = 32
+# A fresh note must be found by its meaning too, and not be outranked by old noise: so many are embedded for a query.
+EMBEDDED_AT_ONCE: Final = 16
+FRESH_SECONDS: Final = 1.0
 # Whoever follows the state wants to see it move, not every step.
 PACE_SECONDS: Final = 0.2
 
@@ -72,12 +75,13 @@ class OwnerIndex(SearchIndex, IndexControl):
 
     async def status_changes(self) -> AsyncGenerator[IndexStatus, None]:
         told = None
-        async for state in self.library.states.subscribe():
-            status = await self._status(state)
-            if status != told:
-                told = status
-                yield status
-                await asyncio.sleep(PACE_SECONDS)
+        async with aclosing(self.library.states.subscribe()) as states:
+            async for state in states:
+                status = await self._status(state)
+                if status != told:
+                    told = status
+                    yield status
+                    await asyncio.sleep(PACE_SECONDS)
 
     async def rebuild(self) -> IndexStatus:
         self.library.rebuild()
@@ -85,44 +89,43 @@ class OwnerIndex(SearchIndex, IndexControl):
 
     async def _find(self, file: IndexFile, query: str, bounds: Bounds) -> Found:
         terms = query_terms(query)
-        vector = await self._vector(file, query)
-        cosines: dict[int, float] = {}
-        if vector is not None and file.has_vectors:
+        queue = self.library.queue if self.library.has_meaning(file) else None
+        if not terms:  # what has no words in it means nothing either
+            return Found(SearchEngine.HYBRID if queue else SearchEngine.KEYWORD)
+        if queue is not None:
             try:
-                cosines = await finder.by_meaning(file, vector, bounds)
-            except sqlite.Error as error:
+                return await self._find_by_both(file, queue, query, terms, bounds)
+            except EmbedderUnavailableError:
+                pass  # whoever guards it knows by now, and tells
+            except (sqlite.Error, StorageUnavailableError) as error:
                 self.library.vectors_failed(error)
-                vector = None
+        words = await finder.by_words(file, terms, bounds)
+        documents = await finder.documents_of(file, self.owner, words)
+        return Found(SearchEngine.KEYWORD, _found(documents, words, {}))
+
+    async def _find_by_both(
+        self, file: IndexFile, queue: EmbeddingQueue, query: str, terms: QueryTerms, bounds: Bounds
+    ) -> Found:
+        (vector,) = await queue.embedder.embed([query])
+        await self._embed_now(file, queue, await queue.few_waiting(file, EMBEDDED_AT_ONCE))
+        cosines = await finder.by_meaning(file, vector, bounds)
         words = await finder.by_words(file, terms, bounds, cosines)
         documents = await finder.documents_of(file, self.owner, {*words, *cosines})
-        if vector is None:
-            return Found(SearchEngine.KEYWORD, _found(documents, words, {}))
-        try:
-            await self._embed_now(file, [each for each in documents.values() if not each.is_embedded])
-            unknown = words.keys() - cosines.keys()
-            if file.has_vectors:
-                cosines |= await finder.cosines_of(file, vector, unknown)
-        except EmbedderUnavailableError:
-            return Found(SearchEngine.KEYWORD, _found(documents, words, {}))
-        except (sqlite.Error, StorageUnavailableError) as error:
-            self.library.vectors_failed(error)
-            return Found(SearchEngine.KEYWORD, _found(documents, words, {}))
+        fresh = [number for number, each in documents.items() if not each.is_embedded]
+        await self._embed_now(file, queue, fresh)
+        # A vector that was there before its document had one again is that of an older text.
+        known = cosines.keys() - fresh
+        cosines = {number: cosines[number] for number in known} | await finder.cosines_of(
+            file, vector, documents.keys() - known
+        )
         return Found(SearchEngine.HYBRID, _found(documents, words, cosines))
 
-    async def _vector(self, file: IndexFile, query: str) -> Vector | None:
-        if not self.library.has_meaning(file) or self.library.embedder is None or not query.strip():
-            return None
-        try:
-            (vector,) = await self.library.embedder.embed([query])
-        except EmbedderUnavailableError:
-            return None
-        return vector
-
-    async def _embed_now(self, file: IndexFile, fresh: Sequence[Indexed]) -> None:
-        queue = self.library.queue
-        if queue is not None and fresh:
-            newest = sorted((each.number for each in fresh), reverse=True)[:EMBEDDED_AT_ONCE]
-            await queue.embed(file, await queue.of_numbers(file, newest))
+    async def _embed_now(self, file: IndexFile, queue: EmbeddingQueue, numbers: Sequence[int]) -> None:
+        if numbers:
+            newest = sorted(numbers, reverse=True)[:EMBEDDED_AT_ONCE]
+            with suppress(TimeoutError):  # then they are found by their words alone for now
+                async with asyncio.timeout(FRESH_SECONDS):
+                    await queue.embed(file, await queue.of_numbers(file, newest))
 
     async def _status(self, state: State) -> IndexStatus:
         progress = state.progress

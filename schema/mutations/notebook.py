@@ -1,6 +1,6 @@
 """Adding to the notebook, replacing its files and restoring what was replaced."""
 
-from datetime import date
+import datetime
 
 import strawberry
 
@@ -21,7 +21,7 @@ class AppendMemoryInput:
 @strawberry.input(description="A note for the log of a day.")
 class AppendDailyLogInput:
     entry: str = strawberry.field(description="One list item; it may have several lines.")
-    date: date | None = strawberry.field(
+    date: datetime.date | None = strawberry.field(
         default=None, description="Which day; today in the time zone of this server when left out."
     )
 
@@ -34,7 +34,7 @@ class WriteNotebookInput:
 
 @strawberry.input(description="A new text for the log of a day.")
 class WriteDailyLogInput:
-    date: date = strawberry.field(description="Which day.")
+    date: datetime.date = strawberry.field(description="Which day.")
     content: str = strawberry.field(description="All of the file.")
     expected_version: str | None = strawberry.field(
         default=None, description="The version that was read, refused when it is another now; null: whatever it is."

@@ -1,6 +1,6 @@
 """Reading the notebook, and what was replaced in it."""
 
-from datetime import date
+import datetime
 from typing import Annotated
 
 import strawberry
@@ -24,7 +24,7 @@ class NotebookQueries:
 
     @strawberry.field(description="The log of one day, or null.")
     async def daily_log(
-        self, info: Info, date: Annotated[date, strawberry.argument(description="Which day.")]
+        self, info: Info, date: Annotated[datetime.date, strawberry.argument(description="Which day.")]
     ) -> NotebookFile | None:
         found = await info.context.use_cases.notebook.daily_log(date)
         return None if found is None else NotebookFile.from_domain(found)

@@ -1,6 +1,6 @@
 """The notebook's files and what was replaced in them, as clients see them."""
 
-from datetime import date, datetime
+import datetime
 
 import strawberry
 
@@ -13,7 +13,7 @@ class NotebookFile:
     path: str = strawberry.field(description="Where it stands in the notebook: MEMORY.md or daily/YYYY-MM-DD.md.")
     content: str = strawberry.field(description="All of it, as people write it.")
     version: str = strawberry.field(description="Changes with every byte of the file; empty files share one.")
-    date: date | None = strawberry.field(description="The day of a daily log; null for MEMORY.md.")
+    date: datetime.date | None = strawberry.field(description="The day of a daily log; null for MEMORY.md.")
 
     @classmethod
     def from_domain(cls, file: notebook.NotebookFile) -> "NotebookFile":
@@ -24,7 +24,7 @@ class NotebookFile:
 class NotebookVersion:
     path: str = strawberry.field(description="The file it is a version of.")
     version: str = strawberry.field(description="Names it when it is looked up, compared or restored.")
-    replaced_at: datetime = strawberry.field(description="When something else took its place.")
+    replaced_at: datetime.datetime = strawberry.field(description="When something else took its place.")
 
     @strawberry.field(description="The file as it was; null when that copy was deleted by hand.")
     async def file(self, info: Info) -> NotebookFile | None:

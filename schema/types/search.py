@@ -21,7 +21,7 @@ class IndexStatus:
     started_at: datetime | None = strawberry.field(description="When the last building began; null before the first.")
     finished_at: datetime | None = strawberry.field(description="When it ended; null while it runs.")
     error: str | None = strawberry.field(description="Why it failed; null unless it did.")
-    embedder: str = strawberry.field(description="What turns texts into vectors; empty for nothing.")
+    embedder: str = strawberry.field(description="What turns texts into vectors; `none` for nothing.")
     unembedded: int = strawberry.field(description="How many documents are found by their words only, as yet.")
     degraded: list[str] = strawberry.field(description="What is missing and why; empty when all is well.")
 

@@ -14,6 +14,9 @@ Ref = dict[str, str]
 
 # Lists and counts only: looking at a memory this way does not count as an access.
 EVERYTHING = """{
+  notebook { content }
+  dailyLogs(first: 5) { nodes { path content } }
+  notebookVersions(first: 5) { nodes { version } }
   books(first: 5) {
     totalCount
     nodes {
@@ -103,8 +106,9 @@ def import_memories(client: Client, book: str, *memories: dict[str, Any]) -> Non
 
 
 def everything(client: Client) -> Any:
-    """All that the owner has, to compare before and after."""
-    return client.ask(EVERYTHING)["books"]
+    """All that the owner has, to compare before and after: the books, and beside them the notebook."""
+    answer = client.ask(EVERYTHING)
+    return answer.pop("books") | {"notebook": answer}
 
 
 def attachments(client: Client, book: str) -> dict[str, list[Ref]]:

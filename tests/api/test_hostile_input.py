@@ -19,6 +19,7 @@ from graphql import (
 )
 
 from api.settings import Settings
+from domain.notebook import EMPTY_VERSION
 from schema import build_schema
 from schema.problems import ProblemCode
 from tests.api.building import Owners, a_book, a_chapter, a_character, a_memory, a_term, everything, ref, serving_owners
@@ -112,6 +113,11 @@ VALID: dict[str, Fields] = {
     "detachMemories": {"bookId": BOOK, "memoryIds": ["mem_1"], "entities": REFS},
     "attachMatching": {"bookId": BOOK, "query": "要点", "entities": REFS},
     "importMemories": {"bookId": BOOK, "memories": [TEXT]},
+    "appendMemory": {"fact": "事実"},
+    "appendDailyLog": {"entry": "記録"},
+    "writeNotebook": {"content": "全部", "expectedVersion": EMPTY_VERSION},
+    "writeDailyLog": {"date": "2026-01-31", "content": "全部"},
+    "restoreNotebookVersion": {"version": EMPTY_VERSION},
 }
 
 WRONG: dict[str, list[Any]] = {
@@ -120,6 +126,7 @@ WRONG: dict[str, list[Any]] = {
     "Int": ["5", 1.5, True, {}, 2**31, -(2**31) - 1, 2**63, 10**30, 1e300],
     "Boolean": ["true", 1, {}, [True]],
     "DateTime": [5, True, {}, "", "yesterday", "2026-13-01", "2026-01-32", "25:00", "0001-01-01T00:00:00+23:59"],
+    "Date": [5, True, {}, [], "", "today", "2026-02-30", "2026-1-31", "20260131", "2026-W05-6", "2026-01-31T00:00"],
 }
 WRONG_LIST_ITEMS = [[None], "x", 5, [5], [[]]]
 
@@ -243,6 +250,8 @@ REQUIRED = [
     Text("importMemories", "memories", 500, "memories[1].summary"),
     Text("importMemories", "memories", 20_000, "memories[1].content"),
     Text("attachMatching", "query", 5_000),
+    Text("appendMemory", "fact", 5_000),
+    Text("appendDailyLog", "entry", 20_000),
 ]
 OPTIONAL = [
     *(
@@ -257,6 +266,9 @@ OPTIONAL = [
         for field, limit in (("gender", 200), ("speakingStyle", 5_000))
     ),
     Text("createCharacter", "aliases", 200, "aliases[0].translation"),
+    Text("appendMemory", "category", 200),
+    Text("writeNotebook", "content", 1_000_000),
+    Text("writeDailyLog", "content", 1_000_000),
 ]
 NAMES = [text for text in REQUIRED if text.limit == 200]
 
@@ -520,6 +532,17 @@ def test_text_is_stored_as_it_is(newcomer: Client, text: str) -> None:
     assert book["terms"]["nodes"] == [term]
     assert book["chapters"]["nodes"] == [chapter]
     assert book["memories"]["nodes"] == [book["memories"]["nodes"][0] | memory]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_text_is_noted_as_it_is(newcomer: Client, text: str) -> None:
+    newcomer.mutate("writeNotebook", "file { path }", content=text, expectedVersion=EMPTY_VERSION)
+    newcomer.mutate("appendDailyLog", "file { path }", entry=text, date="2026-01-31")
+    newcomer.mutate("appendDailyLog", "file { path }", entry=text, date="2026-01-31")
+
+    answer = newcomer.ask('{ notebook { content } dailyLog(date: "2026-01-31") { content } }')
+
+    assert answer == {"notebook": {"content": text}, "dailyLog": {"content": f"- {text}\n" * 2}}
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())

@@ -9,8 +9,10 @@ import httpx
 import pytest
 
 from api.settings import Settings
+from domain.notebook import EMPTY_VERSION, version_of
 from tests.api.building import Owners, a_book, a_chapter, a_character, a_memory, a_term, everything, ref, serving_owners
 from tests.serving import Client, Server, running
+from tests.talking import connected
 
 TOKENS = {"t-alice": "alice", "t-bob": "bob", "t-alice-2": "alice"}
 NAMES = "{ books { nodes { name } } }"
@@ -188,6 +190,7 @@ ENTITY = f"""id name attachedMemories {{ totalCount nodes {{ {MEMORY} }} }}
     relevantMemories {{ match memory {{ content }} via {{ name }} }} """
 BOOK = f"""{ENTITY} characters {{ totalCount nodes {{ id name notes }} }} terms {{ totalCount nodes {{ id name }} }}
     chapters {{ totalCount nodes {{ id name }} }} memories {{ totalCount nodes {{ {MEMORY} }} }} """
+NOTEBOOK_FILE = "file { content } current { content }"
 PROBLEMS = "problems { code message path }"
 
 REFS = [ref("CHARACTER", "char_1"), ref("TERM", "term_1"), ref("CHAPTER", "chap_1"), ref("BOOK", "book_1")]
@@ -202,6 +205,24 @@ class Mutation:
     selection: str
     refusal: str | None = "NOT_FOUND"
 
+
+DAY = "2026-01-31"
+EMPTY_LIST = {"totalCount": 0, "nodes": [], "edges": []}
+
+# What is asked of an owner who has nothing is null, unless it is in here.
+ANSWERS_OF_NOTHING: dict[str, Any] = {
+    "books": {"books": EMPTY_LIST},
+    "search": {"search": {"hits": []}},
+    "notebook": {"notebook": {"content": ""}},
+    "dailyLogs": {"dailyLogs": EMPTY_LIST},
+    "notebookVersions": {"notebookVersions": EMPTY_LIST},
+    "notebookVersion": {"notebookVersion": None, "other": None},
+}
+NOTHING = {
+    "totalCount": 0,
+    "nodes": [],
+    "notebook": {"notebook": {"content": ""}, "dailyLogs": {"nodes": []}, "notebookVersions": {"nodes": []}},
+}
 
 # Names a term of either owner: each may see only their own in it.
 CHUNK = 'bookId: "book_1", chapterId: "chap_1"'
@@ -219,11 +240,21 @@ QUERIES: dict[str, str] = {
     "memories": f"""{{ memories(bookId: "book_1", attachedTo: [
         {{type: BOOK, id: "book_1"}}, {{type: CHARACTER, id: "char_1"}}, {{type: TERM, id: "term_1"}},
         {{type: CHAPTER, id: "chap_1"}}]) {{ totalCount nodes {{ {MEMORY} }} }} }}""",
+    "search": f'{{ search(query: "{BOTH}") {{ hits {{ text snippet path memory {{ {MEMORY} }} }} }} }}',
     "mentions": f'{{ mentions({CHUNK}, text: "{BOTH}") {{ entity {{ {ENTITY} }} spans {{ text }} }} }}',
     "chunkContext": f'{{ chunkContext({CHUNK}, text: "{BOTH}") {{ {CONTEXT} }} }}',
     "chunkContexts": f'{{ chunkContexts({CHUNK}, texts: ["{BOTH}"]) {{ {CONTEXT} }} }}',
     "checkTranslation": f"""{{ checkTranslation({CHUNK}, source: "{BOTH}", target: "") {{
         entity {{ {ENTITY} }} use expected found }} }}""",
+    "notebook": "{ notebook { content } }",
+    "dailyLog": f'{{ dailyLog(date: "{DAY}") {{ content }} }}',
+    "dailyLogs": "{ dailyLogs { totalCount nodes { content } edges { node { content } } } }",
+    "notebookVersions": "{ notebookVersions { totalCount nodes { file { content } } edges { node { path } } } }",
+    # A version is named by its content, so that no two owners have different ones of one name.
+    "notebookVersion": f"""{{ notebookVersion(version: "{version_of(b"Replaced by alice")}") {{ content }}
+        other: notebookVersion(version: "{version_of(b"Replaced by bob")}") {{ content }} }}""",
+    "compareNotebookVersions": f"""{{
+        compareNotebookVersions(fromVersion: "{version_of(b"Of everyone")}") {{ diff }} }}""",
 }
 
 MUTATIONS: dict[str, Mutation] = {
@@ -254,6 +285,13 @@ MUTATIONS: dict[str, Mutation] = {
     "importMemories": Mutation(
         {"bookId": "book_1", "memories": [{"id": "mem_3", "attachedTo": REFS, **TEXT}]}, f"memories {{ {MEMORY} }}"
     ),
+    "appendMemory": Mutation({"fact": "new"}, NOTEBOOK_FILE, refusal=None),
+    "appendDailyLog": Mutation({"entry": "new", "date": DAY}, NOTEBOOK_FILE, refusal=None),
+    "writeNotebook": Mutation(
+        {"content": "new", "expectedVersion": version_of(b"Fact of alice")}, NOTEBOOK_FILE, refusal="STALE_VERSION"
+    ),
+    "writeDailyLog": Mutation({"date": DAY, "content": "new"}, NOTEBOOK_FILE, refusal=None),
+    "restoreNotebookVersion": Mutation({"version": version_of(b"Of everyone")}, NOTEBOOK_FILE),
 }
 
 
@@ -265,6 +303,11 @@ def fill(client: Client, owner: str) -> None:
     a_chapter(client, "book_1", "chap_1", name=f"Chapter of {owner}")
     a_memory(client, "book_1", "mem_1", *REFS, content=f"Ann: secret of {owner}", summary=f"Summary of {owner}")
     a_memory(client, "book_1", "mem_keyword", content=f"Ann met {owner}", summary=f"Keyword of {owner}")
+    client.mutate("appendDailyLog", "file { path }", entry=f"Log of {owner}", date=DAY)
+    version = EMPTY_VERSION
+    for content in ("Of everyone", f"Replaced by {owner}", f"Fact of {owner}"):
+        written = client.mutate("writeNotebook", "file { version }", content=content, expectedVersion=version)
+        version = written["file"]["version"]
 
 
 def run(client: Client, name: str) -> httpx.Response:
@@ -280,9 +323,30 @@ def run(client: Client, name: str) -> httpx.Response:
 def test_every_root_field_is_walked(alice: Client) -> None:
     schema = alice.ask(ROOT_FIELDS)["__schema"]
 
-    assert {each["name"] for each in schema["queryType"]["fields"]} == set(QUERIES)
-    assert {each["name"] for each in schema["mutationType"]["fields"]} == set(MUTATIONS)
-    assert schema["subscriptionType"] is None
+    assert {each["name"] for each in schema["queryType"]["fields"]} == {*QUERIES, "indexStatus"}
+    assert {each["name"] for each in schema["mutationType"]["fields"]} == {*MUTATIONS, "rebuildIndex"}
+    assert {each["name"] for each in schema["subscriptionType"]["fields"]} == {"indexStatusChanged"}
+
+
+def test_status_of_the_index_counts_what_its_owner_has(alice: Client, bob: Client) -> None:
+    fill(alice, "alice")
+    # A search brings the index up to date.
+    alice.ask('{ search(query: "Ann") { engine } }')
+
+    of_alice, of_bob = documents(alice), documents(bob)
+
+    assert min(of_alice) > 0
+    assert of_bob == [0, 0, 0]
+
+
+def documents(client: Client) -> list[int]:
+    """How many documents there are by query, by mutation and by subscription."""
+    asked = client.ask("{ indexStatus { documents } }")["indexStatus"]
+    rebuilt = client.ask("mutation { rebuildIndex { indexStatus { documents } } }")["rebuildIndex"]["indexStatus"]
+    with connected(str(client.http.base_url), authorization=client.http.headers["authorization"]) as talk:
+        talk.subscribe("1", "subscription { indexStatusChanged { documents } }")
+        followed = talk.next_status("1")
+    return [each["documents"] for each in (asked, rebuilt, followed)]
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -305,11 +369,12 @@ def test_query_finds_nothing_that_only_another_owner_has(alice: Client, bob: Cli
 
     answer = bob.post(QUERIES[name])
 
-    # What is asked of a book needs one; what is looked up by its id need not be there.
-    no_book = name in {"memories", "mentions", "chunkContext", "chunkContexts", "checkTranslation"}
-    nothing = {"totalCount": 0, "nodes": [], "edges": []} if name == "books" else None
-    assert answer.json()["data"] == (None if no_book else {name: nothing})
-    assert [error["extensions"]["code"] for error in answer.json().get("errors", ())] == ["NOT_FOUND"] * no_book
+    # What is asked of a book or a version needs one; what is looked up by its id need not be there.
+    needs_one = name in {
+        *("memories", "mentions", "chunkContext", "chunkContexts", "checkTranslation", "compareNotebookVersions"),
+    }
+    assert answer.json()["data"] == (None if needs_one else ANSWERS_OF_NOTHING.get(name, {name: None}))
+    assert [error["extensions"]["code"] for error in answer.json().get("errors", ())] == ["NOT_FOUND"] * needs_one
     assert "alice" not in answer.text
 
 
@@ -339,7 +404,7 @@ def test_mutation_cannot_touch_what_only_another_owner_has(alice: Client, bob: C
     assert [problem["code"] for problem in payload["problems"]] == ([] if expected is None else [expected])
     assert "alice" not in answer.text
     assert everything(alice) == before
-    assert everything(bob)["totalCount"] == (expected is None)
+    assert (everything(bob) != NOTHING) == (expected is None)
 
 
 @pytest.mark.parametrize("name", ["createMemory", "updateMemory", "attachMemories", "attachMatching", "importMemories"])
@@ -395,7 +460,7 @@ def test_owners_share_no_data_with_the_machine_without_tokens(tmp_path: Path) ->
         before = everything(local)
 
     with running(Settings(data_dir=data_dir, tokens=TOKENS)) as server, server.client("t-alice") as alice:
-        assert everything(alice) == {"totalCount": 0, "nodes": []}
+        assert everything(alice) == NOTHING
         fill(alice, "alice")
 
     with running(Settings(data_dir=data_dir)) as server, server.client() as local:

@@ -128,7 +128,8 @@ def test_a_signal_stops_it_cleanly(data_dir: Path, stopped_by: signal.Signals) -
     # 0, or what says "ended by this signal": to a parent process, or to a shell.
     assert code in (0, -stopped_by, 128 + stopped_by)
     assert "stopped" in events
-    assert sorted(file.name for file in data_dir.iterdir()) == ["loregraph.db"]
+    assert sorted(file.name for file in data_dir.iterdir()) == ["index", "loregraph.db", "prompts"]
+    assert all(not wal.stat().st_size for wal in data_dir.rglob("*-wal"))
 
 
 def test_what_was_written_is_there_after_a_restart(data_dir: Path) -> None:

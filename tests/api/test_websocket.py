@@ -20,7 +20,9 @@ from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from api.settings import Settings
+from persistence import sqlite
 from tests.api.building import a_book, everything
+from tests.api.test_serve_command import serving
 from tests.serving import Client, Server, running
 from tests.talking import PROTOCOL, REBUILD, STATUS, Socket, connected, has_ended, live, opened, wait_until
 
@@ -205,6 +207,27 @@ def test_error_while_running_comes_with_what_could_be_answered(client: Client, t
     assert talk.answer("1", query) == client.post(query).json()
 
 
+def test_failure_of_the_server_is_told_and_logged_on_every_way(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with serving(data_dir) as command, command.client() as client:
+        database = sqlite.open_connection(data_dir / "loregraph.db", read_only=False)
+        database.execute("ALTER TABLE book RENAME TO gone")
+        database.close()
+
+        asked = {"query": "{ books { nodes { id } } }"}
+        over_http = client.http.post("/graphql", json=asked).json()
+        as_events = client.http.post("/graphql", json=asked, headers={"accept": "text/event-stream"}).text
+        with connected(command.url) as talk:
+            over_websocket = talk.answer("1", asked["query"])
+        logged = command.errors.read_text(encoding="utf-8")
+
+    (error,) = over_http["errors"]
+    assert (error["message"], error["extensions"]) == ("Unexpected error", {"code": "INTERNAL"})
+    assert over_websocket == over_http
+    assert json.loads(as_events.split("\n")[1].removeprefix("data: ")) == over_http
+    assert logged.count("unexpected_error") == 3
+
+
 # Cancelling
 
 
@@ -297,7 +320,7 @@ def test_following_for_long_keeps_nothing_of_past_events(client: Client, talk: S
     talk.status_of("1", rebuild(client))
     before = collected_fields()
 
-    for _ in range(10):
+    for _ in range(5):
         talk.status_of("1", rebuild(client))
 
     assert collected_fields() <= before

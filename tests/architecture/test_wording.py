@@ -12,6 +12,7 @@ from schema.problems import WORDINGS, ProblemCode, problem_of
 
 SAMPLES: dict[object, object] = {
     int: 42,
+    int | str: 42,
     str: "ab",
     EntityRef: EntityRef.book("book_1"),
     NotebookFile: NotebookFile("MEMORY.md", "- fact\n", "0123"),

@@ -113,7 +113,7 @@ def _chunk_context(db: Any, matcher: Matcher, members: Mapping[EntityRef, frozen
         text,
         mentions,
         entities,
-        Candidates(refs, attached, {}, attachments, total),
+        Candidates(refs, attached, {}, attachments, {}, total),
         limit=limit,
         selection=Selection.RECENT,
         token_budget=None,

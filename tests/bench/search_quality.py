@@ -27,7 +27,7 @@ HITS = 10
 QUESTIONS = 1_000
 SUMMARY_LENGTH = 20
 
-# Recall, nDCG@10: what a prototype reached and search has to.
+# What a prototype reached.
 GOALS: Mapping[tuple[str, str], str] = {
     ("MADial zh", "KEYWORD"): "recall@10 ≥ 0.50",
     ("MADial zh", "HYBRID"): "recall@10 ≥ 0.60",
@@ -130,14 +130,14 @@ async def _search_all(sets: Sequence[Questions], embedder: Literal["use", "none"
         async with open_service(Settings(data_dir=Path(folder), embedder=embedder)) as service:
             for each in sets:
                 await _import(service, each)
-            await _wait_until_embedded(service)
+            await _wait_until_indexed(service, sum(len(each.documents) for each in sets))
             engine = SearchEngine.KEYWORD if embedder == "none" else SearchEngine.HYBRID
             return {each.title: [await _ask(service, each, one, engine) for one in each.asked] for each in sets}
 
 
 async def _import(service: Service, questions: Questions) -> None:
     use_cases = service.use_cases(LOCAL_OWNER)
-    await use_cases.entities.create(Book(questions.title.replace(" ", "_"), questions.title))
+    await use_cases.entities.create(Book(_book_id(questions), questions.title))
     drafts = [
         # A summary that stands in the content adds nothing to what is searched.
         MemoryDraft(_memory_id(questions, number), _book_id(questions), text, text[:SUMMARY_LENGTH])
@@ -147,12 +147,13 @@ async def _import(service: Service, questions: Questions) -> None:
         await use_cases.memories.import_all(drafts[start : start + BULK_LIMIT])
 
 
-async def _wait_until_embedded(service: Service) -> None:
+async def _wait_until_indexed(service: Service, documents: int) -> None:
     use_cases = service.use_cases(LOCAL_OWNER)
     # A search brings the index up to the newest change.
     await use_cases.search.run("?", 1, Filters())
-    while (await use_cases.index.status()).unembedded:
-        await asyncio.sleep(0.1)
+    async for status in use_cases.index.status_changes():
+        if status.documents == documents and not status.unembedded:
+            return
 
 
 async def _ask(service: Service, questions: Questions, question: Question, engine: SearchEngine) -> Answer:
@@ -187,7 +188,9 @@ def _bm25s(questions: Questions) -> Iterator[Answer]:
     """With its own tokenizer and its English stop words."""
     cut: Callable[..., list[list[str]]] = bm25s.tokenize
     retriever = bm25s.BM25()
-    retriever.index(cut(list(questions.documents), stopwords="en", return_ids=False, show_progress=False), show_progress=False)
+    retriever.index(
+        cut(list(questions.documents), stopwords="en", return_ids=False, show_progress=False), show_progress=False
+    )
     for question in questions.asked:
         (words,) = cut([question.text], stopwords="en", return_ids=False, show_progress=False)
         known = [word for word in words if word in retriever.vocab_dict]

@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from api.settings import Settings
 from tests.conftest import SAMPLE
-from tests.serving import Server, running
+from tests.serving import Client, Server, running
+from tests.talking import REBUILD, STATUS, has_ended, live, wait_until
 
 RESPONSE = ".graphiql-response .view-lines"
 QUERY = "{ books { nodes { name } } }"
@@ -73,3 +74,82 @@ def test_clients_that_ask_for_json_do_not_get_the_page(library: Server, accept: 
     answer = httpx.get(f"{library.url}/graphql", params={"query": QUERY}, headers={"accept": accept}, trust_env=False)
 
     assert answer.json() == {"data": {"books": {"nodes": [{"name": "引き潮郵便局の七年"}]}}}
+
+
+# Subscriptions
+
+
+def rebuild(client: Client) -> str:
+    """Builds the index anew, and answers when that was done."""
+    started_at: str = client.ask(REBUILD)["rebuildIndex"]["indexStatus"]["startedAt"]
+    status = "{ indexStatus { state startedAt finishedAt } }"
+    wait_until(lambda: has_ended(client.ask(status)["indexStatus"], started_at))
+    finished_at: str = client.ask(status)["indexStatus"]["finishedAt"]
+    return finished_at
+
+
+def test_a_subscription_shows_the_present_status_and_every_change(library: Server, page: Page) -> None:
+    page.goto(f"{library.url}/graphql?query={quote(STATUS)}")
+    wait_until_ready(page)
+
+    page.locator("button.graphiql-execute-button").click()
+    expect(page.locator(RESPONSE)).to_contain_text("indexStatusChanged")
+
+    with library.client() as client:
+        for _ in range(2):
+            finished_at = rebuild(client)
+            expect(page.locator(RESPONSE)).to_contain_text(finished_at)
+
+
+def test_stopping_a_subscription_ends_it_on_the_server(library: Server, page: Page) -> None:
+    page.goto(f"{library.url}/graphql?query={quote(STATUS)}")
+    wait_until_ready(page)
+    page.locator("button.graphiql-execute-button").click()
+    expect(page.locator(RESPONSE)).to_contain_text("indexStatusChanged")
+    assert live() != []
+
+    page.locator("button.graphiql-execute-button").click()
+
+    wait_until(lambda: live() == [])
+
+
+def test_leaving_the_page_ends_its_subscription(library: Server, page: Page) -> None:
+    page.goto(f"{library.url}/graphql?query={quote(STATUS)}")
+    wait_until_ready(page)
+    page.locator("button.graphiql-execute-button").click()
+    expect(page.locator(RESPONSE)).to_contain_text("indexStatusChanged")
+
+    page.goto("about:blank")
+
+    wait_until(lambda: live() == [])
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> Iterator[Server]:
+    with running(Settings(data_dir=tmp_path / "owned", tokens={"t-alice": "alice"})) as server:
+        yield server
+
+
+def type_headers(page: Page, headers: str) -> None:
+    page.locator(".graphiql-editor-tool .monaco-editor").locator("visible=true").click()
+    page.keyboard.insert_text(headers)
+
+
+@pytest.mark.parametrize("name", ["authorization", "Authorization"])
+def test_a_subscription_takes_the_token_from_the_headers(owned: Server, page: Page, name: str) -> None:
+    page.goto(f"{owned.url}/graphql?query={quote(STATUS)}")
+    wait_until_ready(page)
+
+    type_headers(page, f'{{"{name}": "Bearer t-alice"}}')
+    page.locator("button.graphiql-execute-button").click()
+
+    expect(page.locator(RESPONSE)).to_contain_text("indexStatusChanged")
+
+
+def test_a_subscription_without_a_token_says_so(owned: Server, page: Page) -> None:
+    page.goto(f"{owned.url}/graphql?query={quote(STATUS)}")
+    wait_until_ready(page)
+
+    page.locator("button.graphiql-execute-button").click()
+
+    expect(page.locator(RESPONSE)).to_contain_text("4401 Unauthorized")

@@ -46,6 +46,7 @@ def candidates(
         attached,
         matching,
         attachments,
+        {ref: {memory.id for memory in found} for ref, found in matching.items()},
         len(ids) if total is None else total,
     )
 

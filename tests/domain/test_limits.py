@@ -206,8 +206,8 @@ def test_a_bulk_operation_takes_a_thousand() -> None:
     )
 
 
-def test_a_query_is_neither_blank_nor_too_long() -> None:
-    limits.check_query("x" * 30, LIMITS, ("query",))
+def test_a_text_is_neither_blank_nor_too_long() -> None:
+    limits.check_text("x" * 30, 30, ("query",))
 
-    assert refused(lambda: limits.check_query(" ", LIMITS, ("query",))) == required("query")
-    assert refused(lambda: limits.check_query("x" * 31, LIMITS, ("query",))) == too_long(31, 30, "query")
+    assert refused(lambda: limits.check_text(" ", 30, ("query",))) == required("query")
+    assert refused(lambda: limits.check_text("x" * 31, 30, ("query",))) == too_long(31, 30, "query")

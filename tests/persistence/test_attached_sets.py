@@ -9,15 +9,16 @@ import pytest
 
 from domain.entities import Book, Character, EntityRef
 from domain.memories import Memory
-from domain.ports import GraphWriter
+from domain.ports import GraphWriter, Related
 from persistence.engine import Engine
 from persistence.graph_store import SqliteGraphStore
+from persistence.related_sets import RelatedSets
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 BOOK = Book("book_1", "砂の道")
 TANAKA = Character("char_1", "book_1", "田中")
 SATO = Character("char_2", "book_1", "佐藤")
-GROUPS = [(TANAKA.ref, SATO.ref), (SATO.ref,), ()]
+GROUPS = [Related((TANAKA.ref, SATO.ref)), Related((SATO.ref,)), Related(())]
 
 Change = Callable[[GraphWriter], Awaitable[None]]
 
@@ -42,21 +43,26 @@ async def graph(engine: Engine) -> SqliteGraphStore:
     return graph
 
 
-async def counts(graph: SqliteGraphStore, chapter_number: int | None = None) -> tuple[int, ...]:
+@pytest.fixture
+def sets(engine: Engine) -> RelatedSets:
+    return RelatedSets(engine, "local")
+
+
+async def counts(graph: SqliteGraphStore, sets: RelatedSets, chapter_number: int | None = None) -> tuple[int, ...]:
     frame = await graph.chunk_frame("book_1", None)
     assert frame is not None
-    return await graph.count_attached_to_groups(GROUPS, chapter_number, frame.links_version)
+    return await sets.count(GROUPS, sets.attached(frame.links_version), None, chapter_number)
 
 
-async def test_a_memory_on_two_entities_of_a_group_counts_once(graph: SqliteGraphStore) -> None:
-    assert await counts(graph) == (3, 1, 0)
+async def test_a_memory_on_two_entities_of_a_group_counts_once(graph: SqliteGraphStore, sets: RelatedSets) -> None:
+    assert await counts(graph, sets) == (3, 1, 0)
 
 
 @pytest.mark.parametrize(("chapter", "counted"), [(2, (2, 1, 0)), (3, (3, 1, 0)), (5, (3, 1, 0)), (6, (2, 0, 0))])
 async def test_what_may_not_be_told_in_the_chapter_is_not_counted(
-    graph: SqliteGraphStore, chapter: int, counted: tuple[int, ...]
+    graph: SqliteGraphStore, sets: RelatedSets, chapter: int, counted: tuple[int, ...]
 ) -> None:
-    assert await counts(graph, chapter) == counted
+    assert await counts(graph, sets, chapter) == counted
 
 
 async def attach(writer: GraphWriter) -> None:
@@ -100,19 +106,23 @@ CHANGES: dict[str, tuple[Change, tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize(("change", "counted"), CHANGES.values(), ids=CHANGES.keys())
-async def test_a_change_is_followed(graph: SqliteGraphStore, change: Change, counted: tuple[int, ...]) -> None:
-    assert await counts(graph, 4) == (3, 1, 0)
+async def test_a_change_is_followed(
+    graph: SqliteGraphStore, sets: RelatedSets, change: Change, counted: tuple[int, ...]
+) -> None:
+    assert await counts(graph, sets, 4) == (3, 1, 0)
 
     await graph.write(change)
 
-    assert await counts(graph, 4) == counted
+    assert await counts(graph, sets, 4) == counted
 
 
-async def test_a_change_by_another_process_is_followed(graph: SqliteGraphStore, database: Path) -> None:
-    assert await counts(graph) == (3, 1, 0)
+async def test_a_change_by_another_process_is_followed(
+    graph: SqliteGraphStore, sets: RelatedSets, database: Path
+) -> None:
+    assert await counts(graph, sets) == (3, 1, 0)
     other = await Engine.open(database)
 
     await SqliteGraphStore(other, "local").write(add_memory)
 
-    assert await counts(graph) == (4, 2, 0)
+    assert await counts(graph, sets) == (4, 2, 0)
     await other.close()

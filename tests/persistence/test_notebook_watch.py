@@ -191,6 +191,20 @@ async def test_link_that_leads_out_is_not_told_of(told: Told, tmp_path: Path) ->
     assert told.calls == [{("local", LOG)}]
 
 
+async def test_notebook_that_cannot_be_read_holds_up_nobody(told: Told) -> None:
+    alice = notebook_root(told.data_dir, "alice")
+    make_notebook(alice)
+    (alice / MEMORY).write_text("- a\n", encoding="utf-8")
+    await told.until_told_of(("alice", MEMORY))
+    alice.rename(told.data_dir / "elsewhere")
+    alice.write_text("no folder", encoding="utf-8")
+    told.calls.clear()
+
+    (told.root / LOG).write_text("- b\n", encoding="utf-8")
+
+    await told.until_told_of(("local", LOG))
+
+
 async def test_failing_listener_is_told_again_with_the_next_change(told: Told) -> None:
     told.fails_without = ("local", LOG)
     (told.root / MEMORY).write_text("- a\n", encoding="utf-8")
