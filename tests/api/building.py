@@ -7,7 +7,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from api.settings import Settings
+from api.composition import Service
+from api.settings import LOCAL_OWNER, Settings
+from domain.search import Filters
 from tests.serving import Client, Server, running
 
 Ref = dict[str, str]
@@ -129,3 +131,20 @@ def _created(client: Client, mutation: str, field: str, fields: dict[str, Any]) 
     assert payload["problems"] == []
     id_: str = payload[field]["id"]
     return id_
+
+
+async def write_down_reads(service: Service, statements: list[str]) -> None:
+    """But for the look whether anything has changed, which the index takes all the time."""
+
+    def note(statement: str) -> None:
+        if "sqlite_sequence" not in statement:
+            statements.append(statement)
+
+    for reader in service.engine._readers:
+        await reader.set_trace_callback(note)
+    service.engine._at_hand.set_trace_callback(note)
+
+
+async def bring_index_up(service: Service) -> None:
+    """So that it does not read meanwhile, at its own time."""
+    await service.use_cases(LOCAL_OWNER).search.run("何か", 1, Filters())

@@ -15,6 +15,7 @@ from domain.memories import MemoryDraft
 from schema import build_schema
 from schema.context import RequestContext
 from schema.loaders import Loaders
+from tests.api.building import bring_index_up, write_down_reads
 
 SCHEMA = build_schema()
 FEW, MANY = 2, 40
@@ -30,6 +31,7 @@ class Watched:
 
     async def ask(self, query: str, **variables: Any) -> Any:
         """Answers as the server does, in a request of its own; afterwards `statements` are those of this request."""
+        await bring_index_up(self.service)
         self.statements.clear()
         use_cases = self.service.use_cases(LOCAL_OWNER)
         result = await SCHEMA.execute(
@@ -62,11 +64,9 @@ class Watched:
 
 @asynccontextmanager
 async def watching(data_dir: Path) -> AsyncIterator[Watched]:
-    async with open_service(Settings(data_dir=data_dir)) as service:
+    async with open_service(Settings(data_dir=data_dir, embedder="none")) as service:
         statements: list[str] = []
-        for reader in service.engine._readers:
-            await reader.set_trace_callback(statements.append)
-        service.engine._at_hand.set_trace_callback(statements.append)
+        await write_down_reads(service, statements)
         yield Watched(service, statements)
 
 

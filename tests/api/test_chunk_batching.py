@@ -13,6 +13,9 @@ from domain.entities import Alias, Book, Chapter, Character, EntityRef, EntityTy
 from domain.memories import MemoryDraft, Retrieval
 from domain.usecases import UseCases
 from domain.usecases.chunks import ChunkRequest
+from domain.usecases.matchers import Matchers
+from persistence.graph_store import SqliteGraphStore
+from tests.api.building import bring_index_up, write_down_reads
 
 FEW, MANY = 2, 40
 CHUNKS = 30
@@ -80,14 +83,12 @@ def text_naming(count: int) -> str:
 @pytest.fixture
 async def shelf(tmp_path: Path) -> AsyncIterator[Watched]:
     """A book with few entities and memories and a book with many."""
-    # Embedding reads in the background, at its own time.
     async with open_service(Settings(data_dir=tmp_path / "data", embedder="none")) as service:
         statements: list[str] = []
-        for reader in service.engine._readers:
-            await reader.set_trace_callback(statements.append)
-        service.engine._at_hand.set_trace_callback(statements.append)
+        await write_down_reads(service, statements)
         for book_id, size in BOOK_SIZES.items():
             await add_book(service.use_cases(LOCAL_OWNER), book_id, size)
+        await bring_index_up(service)
         yield Watched(service, statements)
 
 
@@ -159,9 +160,15 @@ async def test_mentions_take_the_same_number_of_statements_for_few_and_many(shel
 
 
 async def test_names_are_read_again_only_when_they_changed(shelf: Watched) -> None:
+    graph = SqliteGraphStore(shelf.service.engine, LOCAL_OWNER)
+    matchers = Matchers(graph)
+
     async def statements() -> int:
+        frame = await graph.chunk_frame("few", None)
+        assert frame is not None
+        await bring_index_up(shelf.service)
         shelf.statements.clear()
-        await shelf.use_cases.chunks.mentions("few", "静か", None)
+        await matchers.of_book("few", frame.names_version)
         return len(shelf.statements)
 
     first, again = await statements(), await statements()
@@ -170,6 +177,5 @@ async def test_names_are_read_again_only_when_they_changed(shelf: Watched) -> No
     await shelf.use_cases.memories.import_all([MemoryDraft("mem_new", "few", "静か", "要点")])
     after_a_memory = await statements()
 
-    # The book with its versions; its names when they are new; the term once it is mentioned.
-    assert (first, again) == (2, 1)
-    assert (after_a_change, afterwards, after_a_memory) == (3, 2, 2)
+    assert (first, again) == (1, 0)
+    assert (after_a_change, afterwards, after_a_memory) == (1, 0, 0)
