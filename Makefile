@@ -31,7 +31,7 @@ layers: $(DEVELOPMENT)
 	$(BIN)/lint-imports
 
 unit: $(DEVELOPMENT) $(PAGES) $(CLIENT_MODULES) browser
-	$(BIN)/pytest -n auto --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
 
 browser: ## The page tests drive the system's Chromium.
 	@command -v chromium >/dev/null \

@@ -124,10 +124,12 @@ class Matcher:
         for candidate in self._beginning.finditer(letters):
             position = candidate.start()
             if position > end:
-                yield from self._automaton.iter(letters, start, end)
+                for last, patterns in self._automaton.iter(letters[start:end]):
+                    yield start + last, patterns
                 start = position
             end = position + self._longest
-        yield from self._automaton.iter(letters, start, min(end, len(letters)))
+        for last, patterns in self._automaton.iter(letters[start : min(end, len(letters))]):
+            yield start + last, patterns
 
     def _matches_past(self, folded: Folded, gaps: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, Name]]:
         letters = _Letters(folded.text, gaps)

@@ -124,7 +124,8 @@ class Keywords(KeywordIndex):
                 IDS_BY_ACCESS, {**bounds, "position": position[0], "id": position[1], "limit": PAGE}
             )
             for ref in list(unfilled):
-                met = [str(id_) for _, id_ in rows if id_ in members[ref]][: unfilled[ref]]
+                ids = members[ref]
+                met = [str(id_) for _, id_ in rows if id_ in ids][: unfilled[ref]]
                 chosen[ref] += met
                 unfilled[ref] -= len(met)
                 if not unfilled[ref]:

@@ -8,7 +8,7 @@ from domain.ports import Vector
 from domain.search import Filters, SearchSource
 from domain.segmentation import QueryTerms
 from persistence.index.index_file import IndexFile
-from persistence.index.scopes import book_token, entity_token, owner_token, source_token
+from persistence.index.scopes import entity_token, scope_of_book, source_token, term_prefix
 from persistence.mapping import json_of, to_microseconds
 
 # As many of each arm are looked at more closely.
@@ -26,32 +26,26 @@ _DATED: Final = """
 # All matches are scored once; the best of them are answered, and those that the other arm asks for.
 _WORDS: Final = f"""
     WITH scored AS MATERIALIZED (
-        SELECT rowid AS number, bm25(keyword, {WEIGHTS}) AS score FROM keyword WHERE keyword MATCH :match)
+        SELECT {{table}}.rowid AS number, bm25({{table}}, {WEIGHTS}) AS score FROM {{table}} {{dated}})
     SELECT number, score FROM (SELECT number, score FROM scored ORDER BY score, number LIMIT :arm)
     UNION
     SELECT number, score FROM scored WHERE number IN (SELECT value FROM json_each(:others))"""
-
-_WORDS_DATED: Final = f"""
-    WITH scored AS MATERIALIZED (
-        SELECT document.number, bm25(keyword, {WEIGHTS}) AS score FROM keyword
-        CROSS JOIN document ON document.number = keyword.rowid
-        WHERE keyword MATCH :match AND {_DATED})
-    SELECT number, score FROM (SELECT number, score FROM scored ORDER BY score, number LIMIT :arm)
-    UNION
-    SELECT number, score FROM scored WHERE number IN (SELECT value FROM json_each(:others))"""
+_ANY_DATE: Final = "WHERE {table} MATCH :match"
+_BETWEEN_DATES: Final = f"""
+    CROSS JOIN document ON document.number = {{table}}.rowid WHERE {{table}} MATCH :match AND {_DATED}"""
 
 _NEAREST: Final = "SELECT rowid, distance FROM vector WHERE embedding MATCH :vector AND k = :arm AND owner = :owner"
 _WITHIN_SCOPE: Final = " AND scope = :scope"
-_WITHIN_WORDS: Final = " AND rowid IN (SELECT rowid FROM keyword WHERE keyword MATCH :bounds)"
+_WITHIN_WORDS: Final = " AND rowid IN (SELECT rowid FROM keyword WHERE keyword MATCH :narrowed)"
 _WITHIN_DATES: Final = f" AND rowid IN (SELECT number FROM document WHERE owner = :owner AND {_DATED})"
 
 _DISTANCES: Final = """
-    SELECT rowid, vec_distance_l2(embedding, :vector) FROM vector
-    WHERE rowid IN (SELECT value FROM json_each(:numbers))"""
+    SELECT vector.rowid, vec_distance_l2(embedding, :vector) FROM json_each(:numbers) AS wanted
+    CROSS JOIN vector ON vector.rowid = wanted.value"""
 
 _DOCUMENTS: Final = """
     SELECT number, source, id, path, line, text, digest, is_embedded FROM document
-    WHERE owner = :owner AND number IN (SELECT value FROM json_each(:numbers))"""
+    WHERE +owner = :owner AND number IN (SELECT value FROM json_each(:numbers))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +63,24 @@ class Bounds:
         return of_memories and bool(filters.sources) and SearchSource.MEMORY not in filters.sources
 
     @property
-    def match(self) -> str:
-        """As a condition of FTS5."""
+    def narrowed(self) -> str | None:
+        """What neither the owner nor the scope says, as a condition of FTS5."""
         filters = self.filters
-        tokens = []
         if filters.entity is not None:
-            tokens.append(f'"{entity_token(self.owner, filters.entity)}"')
-        if filters.book_id is not None:
-            tokens.append(f'"{book_token(self.owner, filters.book_id)}"')
-        if not tokens:
-            sources = sorted(filters.sources)
-            tokens.append(
-                "(" + " OR ".join(f'"{source_token(self.owner, source)}"' for source in sources) + ")"
-                if sources
-                else f'"{owner_token(self.owner)}"'
-            )
-        return f"scope : ({' AND '.join(tokens)})"
+            return f'scope : "{entity_token(self.owner, filters.entity)}"'
+        if self.scope is not None or not filters.sources:
+            return None
+        tokens = (f'"{source_token(self.owner, source)}"' for source in sorted(filters.sources))
+        return f"scope : ({' OR '.join(tokens)})"
 
     @property
     def scope(self) -> str | None:
         """The one partition that holds all of it, if there is one."""
         if self.filters.book_id is not None:
-            return f"book:{self.filters.book_id}"
+            return scope_of_book(self.filters.book_id)
         sources = self.filters.sources
         (only,) = sources if len(sources) == 1 else (None,)
         return only.value if only is not None and only is not SearchSource.MEMORY else None
-
-    @property
-    def needs_words(self) -> bool:
-        """The partition alone does not say it."""
-        return self.filters.entity is not None or (bool(self.filters.sources) and self.scope is None)
 
     @property
     def parameters(self) -> Mapping[str, object]:
@@ -126,9 +108,9 @@ class Indexed:
     is_embedded: bool
 
 
-def words_match(terms: QueryTerms) -> str:
+def words_match(terms: QueryTerms, prefix: str) -> str:
     """Any of the terms; each is quoted, so that no text of a user is read as syntax."""
-    wanted = [*(f'"{term}"' for term in terms.terms), *(f'"{prefix}" *' for prefix in terms.prefixes)]
+    wanted = [*(f'"{prefix}{term}"' for term in terms.terms), *(f'"{prefix}{each}" *' for each in terms.prefixes)]
     return f"{{characters pairs words context}} : ({' OR '.join(wanted)})"
 
 
@@ -138,14 +120,13 @@ async def by_words(
     """bm25 of the best and of the others that match; the smaller, the better."""
     if not terms or bounds.is_empty:
         return {}
+    table = "keyword" if bounds.scope is None else "scoped"
+    sql = _WORDS.format(table=table, dated=_BETWEEN_DATES if bounds.filters.has_dates else _ANY_DATE)
+    match = words_match(terms, term_prefix(bounds.owner, bounds.scope))
+    if bounds.narrowed is not None:
+        match = f"({match}) AND {bounds.narrowed}"
     rows = await file.engine.fetch(
-        _WORDS_DATED if bounds.filters.has_dates else _WORDS,
-        {
-            **bounds.parameters,
-            "match": f"({words_match(terms)}) AND {bounds.match}",
-            "arm": ARM,
-            "others": json_of(others),
-        },
+        sql.format(table=table), {**bounds.parameters, "match": match, "arm": ARM, "others": json_of(others)}
     )
     return dict(cast("Any", rows))
 
@@ -157,12 +138,12 @@ async def by_meaning(file: IndexFile, vector: Vector, bounds: Bounds) -> dict[in
     sql = _NEAREST
     if bounds.scope is not None:
         sql += _WITHIN_SCOPE
-    if bounds.needs_words:
+    if bounds.narrowed is not None:
         sql += _WITHIN_WORDS
     if bounds.filters.has_dates:
         sql += _WITHIN_DATES
     rows = await file.engine.fetch(
-        sql, {**bounds.parameters, "vector": vector, "arm": ARM, "scope": bounds.scope, "bounds": bounds.match}
+        sql, {**bounds.parameters, "vector": vector, "arm": ARM, "scope": bounds.scope, "narrowed": bounds.narrowed}
     )
     return _cosines(rows)
 

@@ -15,8 +15,8 @@ from domain.ports import Vector
 from domain.segmentation import Terms
 from persistence import sqlite
 from persistence.engine import Engine, Transaction
-from persistence.index.index_schema import SCHEMA, TABLES, VECTORS
-from persistence.index.scopes import scope_of, scope_tokens
+from persistence.index.index_schema import SCHEMA, TABLES, VECTORS, VECTORS_BY_SCOPE
+from persistence.index.scopes import scope_of, scope_tokens, term_prefix
 from persistence.mapping import json_of, to_microseconds
 
 READERS: Final = 2
@@ -34,7 +34,8 @@ _PUT_DOCUMENT: Final = """
         text = excluded.text, context = excluded.context, digest = excluded.digest,
         is_embedded = is_embedded AND digest = excluded.digest AND scope = excluded.scope"""
 
-_PUT_WORDS: Final = "INSERT INTO keyword (rowid, characters, pairs, words, context, scope) VALUES (?, ?, ?, ?, ?, ?)"
+_WORD_TABLES: Final = ("keyword", "scoped")
+_PUT_WORDS: Final = "INSERT INTO {table} (rowid, characters, pairs, words, context, scope) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_VECTOR: Final = "INSERT INTO vector (rowid, owner, scope, embedding) VALUES (?, ?, ?, ?)"
 _PUT_META: Final = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 _PUT_FILE: Final = "INSERT INTO file VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
@@ -137,7 +138,8 @@ class IndexFile:
         """Everything into the one file, so that it can be given another name."""
 
         async def work(transaction: Transaction) -> None:
-            await transaction.execute("INSERT INTO keyword (keyword) VALUES ('optimize')")
+            for table in _WORD_TABLES:
+                await transaction.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
         await self.engine.write(work)
         await self.engine.leave_wal()
@@ -153,7 +155,8 @@ class IndexFile:
         gone = [*batch.removed, *entries]
         known = cast("list[Any]", await transaction.fetch(_KNOWN, {"keys": json_of(gone)}))
         numbers = [(row[0],) for row in known]
-        await transaction.execute_many("DELETE FROM keyword WHERE rowid = ?", numbers)
+        for table in _WORD_TABLES:
+            await transaction.execute_many(f"DELETE FROM {table} WHERE rowid = ?", numbers)
         removed = [row for row in known if (row[1], row[2], row[3]) not in entries]
         await transaction.execute_many("DELETE FROM document WHERE number = ?", [(row[0],) for row in removed])
         named: dict[tuple[str, str], Sequence[NamedIn]] = {(owner, id_): () for owner, _, id_ in batch.removed}
@@ -175,22 +178,11 @@ class IndexFile:
         await transaction.execute_many(_PUT_META, list(batch.meta.items()))
 
     async def _put_words(self, transaction: Transaction, entries: Mapping[Key, Entry], now: Sequence[Any]) -> None:
-        rows = []
         # In the order of their numbers: FTS5 starts a new segment whenever a number goes back.
-        for number, owner, source, id_, *_ in sorted(now):
-            entry = entries[owner, source, id_]
-            context = (*entry.context.characters, *entry.context.pairs, *entry.context.words)
-            rows.append(
-                (
-                    number,
-                    " ".join(entry.terms.characters),
-                    " ".join(entry.terms.pairs),
-                    " ".join(entry.terms.words),
-                    " ".join(context),
-                    " ".join(scope_tokens(owner, entry.document)),
-                )
-            )
-        await transaction.execute_many(_PUT_WORDS, rows)
+        numbered = [(number, entries[owner, source, id_]) for number, owner, source, id_, *_ in sorted(now)]
+        for table in _WORD_TABLES:
+            rows = [_words_row(number, entry, in_scope=table == "scoped") for number, entry in numbered]
+            await transaction.execute_many(_PUT_WORDS.format(table=table), rows)
 
     async def _drop_outdated_vectors(self, transaction: Transaction, before: Sequence[Any], now: Sequence[Any]) -> None:
         still = {row[0] for row in now if row[5]}
@@ -204,6 +196,7 @@ class IndexFile:
         if not self.has_vectors:
             dimensions = len(next(each for _, each in vectors.values() if each)) // 4
             await transaction.execute(VECTORS.format(dimensions=dimensions))
+            await transaction.execute(VECTORS_BY_SCOPE)
             await transaction.execute(_PUT_META, ("dimensions", dimensions))
             self.meta["dimensions"] = dimensions
             self.has_vectors = True
@@ -254,11 +247,12 @@ async def _checked(engine: Engine) -> IndexFile:
     tables = {str(row[0]) for row in await engine.read("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if missing := TABLES - tables:
         raise DamagedIndexError(f"it has no table {', '.join(sorted(missing))}")
-    ((documents, indexed),) = await engine.fetch(
-        "SELECT (SELECT COUNT(*) FROM document), (SELECT COUNT(*) FROM keyword_docsize)"
-    )
-    if documents != indexed:
-        raise DamagedIndexError(f"it has the words of {indexed} of its {documents} documents")
+    for table in _WORD_TABLES:
+        ((documents, indexed),) = await engine.fetch(
+            f"SELECT (SELECT COUNT(*) FROM document), (SELECT COUNT(*) FROM {table}_docsize)"
+        )
+        if documents != indexed:
+            raise DamagedIndexError(f"it has the words of {indexed} of its {documents} documents")
     meta = dict(cast("Any", await engine.read("SELECT name, value FROM meta")))
     return IndexFile(engine, meta, has_vectors="vector" in tables and sqlite.why_no_vectors() is None)
 
@@ -271,6 +265,14 @@ async def _create(db: aiosqlite.Connection, path: Path) -> None:
 async def _relax(db: aiosqlite.Connection, _: Path) -> None:
     # After a power cut the last changes may be missing, and are applied again.
     await db.execute_fetchall("PRAGMA synchronous = NORMAL")
+
+
+def _words_row(number: int, entry: Entry, *, in_scope: bool) -> tuple[object, ...]:
+    owner, document, terms, context = entry.owner, entry.document, entry.terms, entry.context
+    prefix = term_prefix(owner, scope_of(document) if in_scope else None)
+    columns = (terms.characters, terms.pairs, terms.words, (*context.characters, *context.pairs, *context.words))
+    words = (" ".join([prefix + term for term in column]) for column in columns)
+    return number, *words, " ".join(scope_tokens(owner, document))
 
 
 def _document_row(entry: Entry) -> Mapping[str, object]:
@@ -293,7 +295,9 @@ def _document_row(entry: Entry) -> Mapping[str, object]:
 
 async def _put_named(transaction: Transaction, named: Mapping[tuple[str, str], Sequence[NamedIn]]) -> None:
     """By owner and memory id, all who are named there now."""
-    await transaction.execute_many("DELETE FROM named WHERE owner = ? AND memory_id = ?", list(named))
+    await transaction.execute_many(
+        "DELETE FROM named INDEXED BY named_in_memory WHERE owner = ? AND memory_id = ?", list(named)
+    )
     await transaction.execute_many(
         _PUT_NAMED,
         [

@@ -5,7 +5,9 @@ from typing import Final
 # Raise it with every change of the tables or of what is put into them.
 FORMAT: Final = 1
 
-# `keyword` holds single characters, pairs and words, the context, and who may see it; `finder` weighs them.
+# Both word tables hold the same: single characters, pairs and words, the context, and what a search is narrowed by;
+# `finder` weighs them. In the one the terms are those of the owner, in the other those of the scope, because bm25 reads
+# every occurrence of a term before it scores the first: a term of a book is met in that book alone.
 SCHEMA: Final = """
     CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE document (
@@ -28,6 +30,10 @@ SCHEMA: Final = """
     CREATE INDEX document_unembedded ON document (number) WHERE is_embedded = 0;
     CREATE INDEX document_embedded ON document (digest) WHERE is_embedded = 1;
     CREATE VIRTUAL TABLE keyword USING fts5 (
+        characters, pairs, words, context, scope,
+        content = '', contentless_delete = 1, tokenize = "ascii tokenchars '+#'"
+    );
+    CREATE VIRTUAL TABLE scoped USING fts5 (
         characters, pairs, words, context, scope,
         content = '', contentless_delete = 1, tokenize = "ascii tokenchars '+#'"
     );
@@ -57,4 +63,10 @@ VECTORS: Final = """
         owner TEXT PARTITION KEY, scope TEXT PARTITION KEY, embedding FLOAT[{dimensions}], chunk_size = 64
     )"""
 
-TABLES: Final = frozenset({"meta", "document", "keyword", "keyword_docsize", "file", "book", "named"})
+# sqlite-vec looks for the chunks of a partition by reading them all; of a million documents that is 16,000.
+VECTORS_BY_SCOPE: Final = """
+    CREATE INDEX IF NOT EXISTS vector_of_scope ON vector_chunks (partition00, partition01)"""
+
+TABLES: Final = frozenset(
+    {"meta", "document", "keyword", "keyword_docsize", "scoped", "scoped_docsize", "file", "book", "named"}
+)

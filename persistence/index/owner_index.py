@@ -18,7 +18,7 @@ from persistence.index.index_file import IndexFile
 from persistence.index.library import IndexUnavailableError, Library, State
 from persistence.index.like import LikeSearch
 from persistence.index.named import NamedByReading, named_in_index
-from persistence.index.scopes import book_token
+from persistence.index.scopes import scope_of_book, term_prefix
 from persistence.related_sets import Source
 
 # A fresh note must be found by its meaning too, and not be outranked by old noise: so many are embedded for a query.
@@ -29,8 +29,8 @@ PACE_SECONDS: Final = 0.2
 
 _COUNTS: Final = "SELECT COUNT(*), COALESCE(SUM(is_embedded = 0), 0) FROM document WHERE owner = ?"
 _CONTAINING: Final = """
-    SELECT document.id FROM keyword CROSS JOIN document ON document.number = keyword.rowid
-    WHERE keyword MATCH :match"""
+    SELECT document.id FROM scoped CROSS JOIN document ON document.number = scoped.rowid
+    WHERE scoped MATCH :match"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,11 @@ class OwnerIndex(SearchIndex, IndexControl):
         grams = grams_within(query)
         if not grams:
             return None
-        match = " AND ".join(f'{{characters pairs}} : "{gram}"' for gram in grams)
+        prefix = term_prefix(self.owner, scope_of_book(book_id))
+        match = " AND ".join(f'{{characters pairs}} : "{prefix}{gram}"' for gram in grams)
         try:
             async with self.library.at_present() as file:
-                rows = await file.engine.fetch(
-                    _CONTAINING, {"match": f'{match} AND scope : "{book_token(self.owner, book_id)}"'}
-                )
+                rows = await file.engine.fetch(_CONTAINING, {"match": match})
         except IndexUnavailableError:
             return None
         return [str(row[0]) for row in rows]

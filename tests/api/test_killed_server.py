@@ -12,7 +12,8 @@ from persistence import sqlite
 from tests.api.test_serve_command import Command, serving
 from tests.serving import Client
 
-ROUNDS = 20
+# tests/api/test_index_follows.py goes on for fifty; here it is about imports.
+ROUNDS = 8
 WRITERS = 4
 IMPORT_SIZE = 20
 # A round is killed after this many acknowledged requests: sometimes at once, sometimes in full swing.

@@ -7,29 +7,37 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.bench import chunks, graph, oracle, writes
+from tests.bench import chunks, graph, oracle, search_quality, search_speed, writes
 from tests.bench.table import Table
 
 RESULTS: Final = Path(__file__).parent / "results.md"
 
-BENCHMARKS: Final[Mapping[str, Callable[[], Table]]] = {"graph": graph.run, "writes": writes.run}
-# These read the novels of --data.
-ON_NOVELS: Final[Mapping[str, Callable[[Path], Table]]] = {
+BENCHMARKS: Final[Mapping[str, Callable[[], Table]]] = {
+    "graph": graph.run,
+    "writes": writes.run,
+    "speed": search_speed.run,
+}
+# These read the texts of --data.
+ON_DATA: Final[Mapping[str, Callable[[Path], Table]]] = {
     "chunks": chunks.against_plain_route,
     "names": chunks.names_against_loop,
     "growth": chunks.as_the_book_grows,
     "oracle": oracle.run,
+    "quality": search_quality.run,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
-    parser.add_argument("--data", type=Path, help="a folder with novels/; without it, what needs them is left out")
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, *ON_NOVELS, []])
+    parser.add_argument("--data", type=Path, help="a folder of texts; without it, what needs them is left out")
+    parser.add_argument("--million", action="store_true", help="speed with a million documents as well; takes long")
+    parser.add_argument("--keep", type=Path, help="a folder for the libraries of speed, to be filled only once")
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, *ON_DATA, []])
     arguments = parser.parse_args()
-    runs: dict[str, Callable[[], Table]] = dict(BENCHMARKS)
+    speed = partial(search_speed.run, with_million=arguments.million, keep=arguments.keep)
+    runs: dict[str, Callable[[], Table]] = {**BENCHMARKS, "speed": speed}
     if arguments.data is not None:
-        runs |= {name: partial(run, arguments.data) for name, run in ON_NOVELS.items()}
+        runs |= {name: partial(run, arguments.data) for name, run in ON_DATA.items()}
     tables = []
     for name in arguments.names or runs:
         tables.append(runs[name]())

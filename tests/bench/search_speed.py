@@ -40,7 +40,8 @@ HITS = 10
 QUESTION_WORDS = 6
 LONG_WORDS = 80
 IN_BOOK_ROUNDS = 40
-WHOLE_LIBRARY_ROUNDS = 7
+# What reads the whole library, or may.
+SLOW_ROUNDS = 5
 PIPELINE = 10_000
 
 _MB = 1024 * 1024
@@ -52,13 +53,12 @@ _PLAIN_IN_BOOK = """
 
 @dataclass(frozen=True)
 class Way:
-    """One way to search; those that read the whole library are asked less often."""
-
     title: str
     search: Callable[["Library", str, str | None], Awaitable[None]]
     in_book: bool
+    rounds: int
     words: int = QUESTION_WORDS
-    goal: bool = False
+    goal: str = ""
 
 
 @dataclass
@@ -126,10 +126,10 @@ async def _open(opened: AsyncExitStack, data_dir: Path, size: int, language: Lan
 async def _search_in_turns(libraries: Sequence[Library], language: Language) -> None:
     for round_ in range(IN_BOOK_ROUNDS):
         for way in WAYS:
-            if not way.in_book and round_ >= WHOLE_LIBRARY_ROUNDS:
+            if round_ >= way.rounds:
                 continue
             for library in libraries:
-                # Another book each time, in turn Chinese and English.
+                # Another book each time, in turn English and Chinese.
                 number = (round_ * 7 * BOOK_SIZE + round_) % library.size
                 question = language.text(number, way.words)
                 started = time.perf_counter()
@@ -152,7 +152,7 @@ async def _keyword(library: Library, question: str, book: str | None) -> None:
 async def _ask(library: Library, question: str, book: str | None, engine: SearchEngine) -> None:
     result = await library.service.use_cases(LOCAL_OWNER).search.run(question, HITS, Filters(book_id=book))
     assert result.engine is engine, f"searched by {result.engine}"
-    assert len(result.hits) == HITS, f"{len(result.hits)} hits"
+    assert result.hits, "the text that the question is taken from is not found"
 
 
 async def _like(library: Library, question: str, book: str | None) -> None:
@@ -164,25 +164,26 @@ async def _plain_fts5(library: Library, question: str, book: str | None) -> None
     library.plain.execute(_PLAIN_IN_BOOK, {"match": match, "book_id": book, "limit": HITS}).fetchall()
 
 
+_GOAL = f" (≤ {GROWTH_GOAL})"
+
 WAYS = (
-    Way("HYBRID in a book", _hybrid, in_book=True, goal=True),
-    Way("KEYWORD in a book", _keyword, in_book=True, goal=True),
-    Way(f"KEYWORD in a book, {LONG_WORDS} words", _keyword, in_book=True, words=LONG_WORDS),
-    Way("LIKE in a book", _like, in_book=True),
-    Way("plain FTS5 in a book", _plain_fts5, in_book=True),
-    Way("HYBRID in the whole library", _hybrid, in_book=False),
-    Way("KEYWORD in the whole library", _keyword, in_book=False),
-    Way("LIKE in the whole library", _like, in_book=False),
-    Way("plain FTS5 in the whole library", _plain_fts5, in_book=False),
+    Way("HYBRID in a book", _hybrid, in_book=True, rounds=IN_BOOK_ROUNDS, goal=_GOAL),
+    Way("KEYWORD in a book", _keyword, in_book=True, rounds=IN_BOOK_ROUNDS, goal=_GOAL),
+    Way(f"KEYWORD in a book, {LONG_WORDS} words", _keyword, in_book=True, rounds=IN_BOOK_ROUNDS, words=LONG_WORDS),
+    Way("plain FTS5 in a book", _plain_fts5, in_book=True, rounds=IN_BOOK_ROUNDS),
+    Way("LIKE in a book", _like, in_book=True, rounds=SLOW_ROUNDS),
+    Way("HYBRID in the whole library", _hybrid, in_book=False, rounds=SLOW_ROUNDS),
+    Way("KEYWORD in the whole library", _keyword, in_book=False, rounds=SLOW_ROUNDS),
+    Way("plain FTS5 in the whole library", _plain_fts5, in_book=False, rounds=SLOW_ROUNDS),
+    Way("LIKE in the whole library", _like, in_book=False, rounds=SLOW_ROUNDS),
 )
 
 
 def _rows(way: Way, libraries: Sequence[Library]) -> list[tuple[str, ...]]:
     measured = [[seconds * 1e3 for seconds in library.seconds[way.title]] for library in libraries]
     middle = [statistics.median(each) for each in measured]
-    ratio = f"{middle[-1] / middle[0]:.1f}"
-    rows = [_row(f"{way.title}, p50", middle, "{:.1f}", f"{ratio} (≤ {GROWTH_GOAL})" if way.goal else ratio)]
-    if way.in_book:
+    rows = [_row(f"{way.title}, p50", middle, "{:.1f}", f"{middle[-1] / middle[0]:.1f}{way.goal}")]
+    if way.rounds == IN_BOOK_ROUNDS:
         rows.append(_row(f"{way.title}, p95", (statistics.quantiles(each, n=20)[-1] for each in measured), "{:.1f}"))
     return rows
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from domain.notebook import Passage, passages
 
-MEGABYTE = 1_000_000
+# A quarter of the most a file may have: what is not linear shows as well, in a fraction of the time.
+MUCH = 250_000
 
 
 def test_list_item_is_a_passage_with_its_line_and_headings() -> None:
@@ -151,39 +152,39 @@ def test_any_marks_are_cut(text: str) -> None:
 
 def rubbish(seed: int) -> str:
     chance = random.Random(seed)
-    return "".join(chance.choice("#->*`~<|=+1. \n\n\t[]!a&;:_") for _ in range(MEGABYTE))
+    return "".join(chance.choice("#->*`~<|=+1. \n\n\t[]!a&;:_") for _ in range(MUCH))
 
 
 # A parser that reads its text again for every level or mark would never come to an end with these.
 HOSTILE = {
-    "one word": "a" * MEGABYTE,
-    "one line": "字 " * (MEGABYTE // 2),
-    "quotes in quotes": ">" * MEGABYTE,
-    "quotes in quotes on every line": (">" * 100 + "a\n") * (MEGABYTE // 102),
+    "one word": "a" * MUCH,
+    "one line": "字 " * (MUCH // 2),
+    "quotes in quotes": ">" * MUCH,
+    "quotes in quotes on every line": (">" * 100 + "a\n") * (MUCH // 102),
     "lines that go on a deep quote": "> " * 40 + "a\n" + "b\n" * 50_000,
-    "lists in lists": "- " * (MEGABYTE // 2),
-    "lists in quotes in lists": "> - " * (MEGABYTE // 4),
+    "lists in lists": "- " * (MUCH // 2),
+    "lists in quotes in lists": "> - " * (MUCH // 4),
     "ever deeper lists": "".join("  " * level + "- a\n" for level in range(990)),
     "deep lists again and again": "".join("  " * (line % 100) + "- a\n" for line in range(9_000)),
-    "brackets": "[" * MEGABYTE,
-    "marks of code": "`" * MEGABYTE,
+    "brackets": "[" * MUCH,
+    "marks of code": "`" * MUCH,
     "lines of one mark": "`\n" * 100_000,
-    "code that is never closed": "```\n" + "x\n" * (MEGABYTE // 2),
-    "comments that are never closed": "<!-- " * (MEGABYTE // 5),
-    "comment after comment": "<!-- x --> <!-- " * (MEGABYTE // 16),
-    "tags that are never closed": "<div>\n" + "<a " * (MEGABYTE // 3),
-    "pipes": "|" * MEGABYTE,
+    "code that is never closed": "```\n" + "x\n" * (MUCH // 2),
+    "comments that are never closed": "<!-- " * (MUCH // 5),
+    "comment after comment": "<!-- x --> <!-- " * (MUCH // 16),
+    "tags that are never closed": "<div>\n" + "<a " * (MUCH // 3),
+    "pipes": "|" * MUCH,
     "a wide table": "|a" * 3_000 + "|\n" + "|-" * 3_000 + "|\n" + "|b\n" * 100_000,
-    "spaces before a heading's end": "# a" + " " * MEGABYTE + "#b",
-    "nothing but blank lines": "\n" * MEGABYTE,
-    "front matter that is never closed": "---\n" + "x: 1\n" * (MEGABYTE // 5),
+    "spaces before a heading's end": "# a" + " " * MUCH + "#b",
+    "nothing but blank lines": "\n" * MUCH,
+    "front matter that is never closed": "---\n" + "x: 1\n" * (MUCH // 5),
     "rubbish": rubbish(1),
     "more rubbish": rubbish(2),
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_megabyte_of_anything_is_cut(text: str) -> None:
+def test_much_of_anything_is_cut(text: str) -> None:
     assert all(passage.text.strip() for passage in passages(text))
 
 

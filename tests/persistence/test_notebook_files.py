@@ -496,17 +496,6 @@ def test_full_disk_leaves_every_file_as_it_was(root: Path, work: str) -> None:
     assert everything(root) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-async def test_file_that_must_not_be_written_is_unavailable(files: NotebookFiles, root: Path) -> None:
-    (root / LOG).write_bytes(b"a\n")
-    (root / LOG).chmod(0o400)
-
-    with pytest.raises(StorageUnavailableError):
-        await files.insert(LOG, entry("b"))
-
-    assert (root / LOG).read_bytes() == b"a\n"
-
-
 # Many writers, and writers that are killed
 
 
