@@ -14,6 +14,7 @@ from domain.entities import EntityRef
 from domain.ports import Vector
 from domain.segmentation import Terms
 from persistence import sqlite
+from persistence.embedding.vectors import FLOAT_BYTES
 from persistence.engine import Engine, Transaction
 from persistence.index.index_schema import SCHEMA, TABLES, VECTORS, VECTORS_BY_SCOPE
 from persistence.index.scopes import scope_of, scope_tokens, term_prefix
@@ -64,7 +65,6 @@ class Entry:
     terms: Terms
     context: Terms
     named: tuple[NamedIn, ...] = ()
-    vector: Vector | None = None
 
     @property
     def key(self) -> Key:
@@ -96,10 +96,6 @@ class IndexFile:
     def applied(self) -> int:
         return int(self.meta.get("applied", 0))
 
-    @property
-    def identity(self) -> str:
-        return str(self.meta["identity"])
-
     @asynccontextmanager
     async def in_use(self) -> AsyncIterator["IndexFile"]:
         self._users += 1
@@ -116,8 +112,13 @@ class IndexFile:
 
     async def put_vectors(self, vectors: Mapping[int, tuple[bytes, Vector]]) -> None:
         """By document number, each with the digest of the text it was made of; one that has changed since is left."""
-        if vectors:
-            await self.engine.write(lambda transaction: self._put_vectors(transaction, vectors))
+        if not vectors:
+            return
+        dimensions = len(next(vector for _, vector in vectors.values())) // FLOAT_BYTES
+        await self.engine.write(lambda transaction: self._put_vectors(transaction, vectors, dimensions))
+        # Only now, when every reader can see the table.
+        self.meta["dimensions"] = dimensions
+        self.has_vectors = True
 
     async def put_names(
         self, owner: str, book_id: str, names_version: str, names: str, named: Mapping[str, Sequence[NamedIn]]
@@ -166,8 +167,6 @@ class IndexFile:
         await self._put_words(transaction, entries, now)
         named |= {(each.owner, each.document.id): each.named for each in entries.values() if each.document.book_id}
         await _put_named(transaction, named)
-        found = {row[0]: (row[4], entries[row[1], row[2], row[3]].vector) for row in now if not row[5]}
-        await self._put_vectors(transaction, {number: each for number, each in found.items() if each[1] is not None})
         await transaction.execute_many(
             "UPDATE document SET line = ? WHERE owner = ? AND source = ? AND id = ?",
             [(line, *key) for key, line in batch.moved.items()],
@@ -190,16 +189,13 @@ class IndexFile:
         if self.has_vectors:
             await transaction.execute_many("DELETE FROM vector WHERE rowid = ?", outdated)
 
-    async def _put_vectors(self, transaction: Transaction, vectors: Mapping[int, tuple[bytes, Vector | None]]) -> None:
-        if not vectors:
-            return
+    async def _put_vectors(
+        self, transaction: Transaction, vectors: Mapping[int, tuple[bytes, Vector]], dimensions: int
+    ) -> None:
         if not self.has_vectors:
-            dimensions = len(next(each for _, each in vectors.values() if each)) // 4
             await transaction.execute(VECTORS.format(dimensions=dimensions))
             await transaction.execute(VECTORS_BY_SCOPE)
             await transaction.execute(_PUT_META, ("dimensions", dimensions))
-            self.meta["dimensions"] = dimensions
-            self.has_vectors = True
         rows = cast(
             "list[Any]",
             await transaction.fetch(
