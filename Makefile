@@ -30,8 +30,9 @@ types: $(DEVELOPMENT)
 layers: $(DEVELOPMENT)
 	$(BIN)/lint-imports
 
+# Most tests wait for servers and disks, so more of them run at once than there are cores.
 unit: $(DEVELOPMENT) $(PAGES) $(CLIENT_MODULES) browser
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
+	$(BIN)/pytest -n 4 --dist worksteal --cov --cov-report=term
 
 browser: ## The page tests drive the system's Chromium.
 	@command -v chromium >/dev/null \
