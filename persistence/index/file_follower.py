@@ -28,9 +28,9 @@ class FileFollower:
         # Whoever comes later waits here for what an earlier one has taken up.
         async with self._following:
             while self._changed:
-                owner, path = next(iter(self._changed))
+                # Taken out first: what is written while the file is read is noted once more.
+                owner, path = self._changed.pop()
                 found |= await self.indexer.follow_files(file, owner, [path])
-                self._changed.discard((owner, path))
         return found
 
     async def follow_all(self, file: IndexFile) -> bool:

@@ -104,6 +104,16 @@ def test_replaced_file_is_found_by_its_new_text_alone(client: Client) -> None:
     assert texts(client, "clarinet") == ["a new clarinet"]
 
 
+def test_last_of_many_quick_writes_is_what_is_found(client: Client) -> None:
+    version = client.ask("{ notebook { version } }")["notebook"]["version"]
+    for number in range(40):
+        content = f"- the clarinet number{number}\n"
+        payload = client.mutate("writeNotebook", "file { version }", content=content, expectedVersion=version)
+        version = payload["file"]["version"]
+
+        assert texts(client, "clarinet") == [f"the clarinet number{number}"]
+
+
 def test_edit_in_place_is_indexed(client: Client, notebook: Path) -> None:
     append(client, "an old saxophone")
 

@@ -233,5 +233,9 @@ async def _search_a_little(data_dir: Path) -> None:
             question = language.text(number, QUESTION_WORDS)
             await search.run(question, HITS, Filters(book_id=book_id(number)))
             await search.run(question, HITS, Filters())
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        sys.stdout.write(f"{int(status.partition('RssAnon:')[2].split()[0]) / 1024}\n")
+        sys.stdout.write(f"{_resident_megabytes()}\n")
+
+
+def _resident_megabytes() -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("RssAnon:")[2].split()[0]) / 1024
