@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from graphql.execution.collect_fields import FieldDetails
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.protocol import State
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
@@ -361,9 +361,12 @@ def test_message_over_the_limit_closes_the_connection(tmp_path: Path) -> None:
 
             assert talk.closed()[0] == 1009
         with connected(server.url) as talk:
-            talk.connection.send(iter([message(10_001)[:6_000], message(10_001)[6_000:]]))
+            # The server may have closed before all of it is sent.
+            with contextlib.suppress(ConnectionClosed):
+                talk.connection.send(iter([message(10_001)[:6_000], message(10_001)[6_000:]]))
 
-            assert talk.closed()[0] == 1009
+            # What was still on its way is answered by a reset, which may overtake the reason.
+            assert talk.closed()[0] in (1009, 1006)
 
 
 def test_who_does_not_read_is_not_read_from(server: Server) -> None:
