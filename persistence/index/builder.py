@@ -25,7 +25,7 @@ from persistence.migrations import UnreadableDatabaseError
 # Often enough to be watched, seldom enough to cost nothing.
 REPORT_SECONDS: Final = 0.2
 
-_COUNTS: Final = "SELECT COUNT(*), COALESCE(SUM(is_embedded = 0), 0) FROM document"
+_COUNTS: Final = "SELECT (SELECT COUNT(*) FROM document), (SELECT COUNT(*) FROM document WHERE is_embedded = 0)"
 
 Report = Callable[[Progress], None]
 
