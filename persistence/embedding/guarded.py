@@ -9,10 +9,8 @@ import structlog
 
 from domain.errors import EmbedderUnavailableError
 from domain.ports import Embedder, Vector
+from persistence.breaker import Breaker
 from persistence.embedding.vectors import FLOAT_BYTES, dimensions_of, length_of
-
-FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 60.0
 
 # Longer than an adapter's own limits: these are for the adapter that does not keep any.
 QUERY_SECONDS = 12.0
@@ -30,8 +28,7 @@ _log: Final = structlog.get_logger(__name__)
 
 @dataclass(eq=False)
 class GuardedEmbedder(Embedder):
-    """After a failure every call fails at once until `retry_at`, when one is let through to see; `on_change` is
-    called whenever `reason`, why it is down, has changed. `clock` tells seconds and never goes back."""
+    """Up or down by the rule of a Breaker, where `clock`, `on_change`, `reason` and `retry_at` are told."""
 
     embedder: Embedder
     clock: Callable[[], float]
@@ -39,11 +36,18 @@ class GuardedEmbedder(Embedder):
     expected_dimensions: int | None = None
     query_seconds: float = QUERY_SECONDS
     call_seconds: float = CALL_SECONDS
-    reason: str | None = field(default=None, init=False)
-    retry_at: float = field(default=0.0, init=False)
-    _failures: int = field(default=0, init=False)
-    _is_probing: bool = field(default=False, init=False)
     _recent: dict[str, Vector] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._breaker = Breaker(EmbedderUnavailableError, self.clock, self._changed)
+
+    @property
+    def reason(self) -> str | None:
+        return self._breaker.reason
+
+    @property
+    def retry_at(self) -> float:
+        return self._breaker.retry_at
 
     @property
     def identity(self) -> str:
@@ -72,40 +76,17 @@ class GuardedEmbedder(Embedder):
         return vector
 
     async def _call(self, texts: Sequence[str], seconds: float) -> tuple[Vector, ...]:
-        is_probe = self._admit()
-        try:
+        async with self._breaker.call():
             vectors = await self._answer(texts, seconds)
-        except EmbedderUnavailableError as error:
-            self._note_failure(error.reason, is_probe=is_probe)
-            raise
-        finally:
-            if is_probe:
-                self._is_probing = False
-        self._note_success(is_probe=is_probe)
-        return vectors
-
-    def _admit(self) -> bool:
-        """Whether the call is the one that finds out if the embedder is back."""
-        if self.reason is None:
-            return False
-        if self._is_probing or self.clock() < self.retry_at:
-            raise EmbedderUnavailableError((), self.reason)
-        self._is_probing = True
-        return True
+            self._check(texts, vectors)
+            return vectors
 
     async def _answer(self, texts: Sequence[str], seconds: float) -> tuple[Vector, ...]:
         try:
             async with asyncio.timeout(seconds):
-                vectors = await self.embedder.embed(texts)
-        except EmbedderUnavailableError:
-            raise
+                return await self.embedder.embed(texts)
         except TimeoutError:
             raise EmbedderUnavailableError((), f"no answer within {seconds:g} s") from None
-        except Exception as error:
-            _log.exception("embedder_failed", embedder=self.identity)
-            raise EmbedderUnavailableError((), f"it failed unexpectedly: {type(error).__name__}") from error
-        self._check(texts, vectors)
-        return vectors
 
     def _check(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
         if len(vectors) != len(texts):
@@ -120,25 +101,10 @@ class GuardedEmbedder(Embedder):
                 raise EmbedderUnavailableError((), "its vectors are not finite and of unit length")
         self.expected_dimensions = expected
 
-    def _note_failure(self, reason: str, *, is_probe: bool) -> None:
-        if self.reason is not None and not is_probe:
-            return  # it began while the embedder was up, and its failing tells nothing new
+    def _changed(self) -> None:
         self._recent.clear()  # what comes back may be another model
-        self.retry_at = self.clock() + min(FIRST_PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
-        self._failures += 1
-        self._become(reason)
-
-    def _note_success(self, *, is_probe: bool) -> None:
-        if is_probe:
-            self._failures = 0
-            self._become(None)
-
-    def _become(self, reason: str | None) -> None:
-        if reason == self.reason:
-            return
-        self.reason = reason
-        if reason is None:
+        if self.reason is None:
             _log.info("embedder_up", embedder=self.identity)
         else:
-            _log.warning("embedder_down", embedder=self.identity, reason=reason)
+            _log.warning("embedder_down", embedder=self.identity, reason=self.reason)
         self.on_change()
