@@ -25,12 +25,15 @@ from api.graphql import GraphQLOverHTTP
 from api.operations import Operations
 from api.responses import json_response
 from api.rest.chunks import chunk_context_endpoint
+from api.rest.facts import fact_routes
 from api.rest.notebook import notebook_routes
 from api.rest.search import search
 from api.rest.serving import rest_endpoint
+from api.rest.sessions import session_routes
 from api.sample import load_sample
 from api.settings import Settings
 from api.websocket import GraphQLOverWebSocket
+from domain.ports import Clock
 from schema import build_schema
 
 VERSION: Final = metadata.version("loregraph")
@@ -46,14 +49,14 @@ class State(TypedDict):
     service: Service
 
 
-def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event) -> Starlette:
+def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event, clock: Clock) -> Starlette:
     """Answers that would go on for ever end when `stopping` is set."""
     operations = _operations()
     tokens = Tokens(settings.tokens)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
-        async with open_service(settings) as service:
+        async with open_service(settings, clock) as service:
             # With tokens there is no owner whom everyone could ask for it.
             if sample is not None and not settings.tokens:
                 await load_sample(service, sample)
@@ -86,6 +89,8 @@ def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event) 
             ),
             Route("/api/memory/search", rest_endpoint(search), methods=["GET"]),
             *notebook_routes(settings.max_body_bytes),
+            *session_routes(settings.max_body_bytes),
+            *fact_routes(),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[

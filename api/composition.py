@@ -2,16 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+import structlog
 from ulid import ULID
 
+from api.background import Background
 from api.settings import LOCAL_OWNER, Settings
+from domain.errors import StorageUnavailableError
+from domain.ports import Clock, Extractor
 from domain.search import RebuildState
 from domain.tokens import estimate_tokens
 from domain.usecases import UseCases
@@ -19,15 +23,24 @@ from domain.usecases.attachments import Attachments
 from domain.usecases.book_import import BookImport
 from domain.usecases.chunks import Chunks
 from domain.usecases.entities import Entities
+from domain.usecases.facts import Facts
+from domain.usecases.learning import Learner
 from domain.usecases.matchers import Matchers
 from domain.usecases.memories import Memories
 from domain.usecases.notebook import Notebook
+from domain.usecases.prompts import Prompts
 from domain.usecases.search import Search
-from persistence import condition
+from domain.usecases.sessions import Sessions
+from domain.usecases.settings import Settings as OwnerSettings
+from persistence import access_log, condition
 from persistence.access_log import AccessJournal
+from persistence.chat_agenda import ChatAgenda
+from persistence.chat_store import SqliteChatStore
 from persistence.embedding import open_embedder
 from persistence.embedding.guarded import GuardedEmbedder
 from persistence.engine import Engine
+from persistence.extraction import open_extractor
+from persistence.extraction.guarded import GuardedExtractor
 from persistence.graph_store import SqliteGraphStore
 from persistence.index.builder import BuildFailedError
 from persistence.index.generations import Generations
@@ -48,8 +61,24 @@ DATABASE = "loregraph.db"
 INDEX = "index"
 # Longer a search does not wait for the meaning of its query.
 QUERY_SECONDS = 3.0
+# So long a deletion waits until what was deleted is in no file any more; then that goes on without it.
+FORGET_SECONDS = 10.0
 
-_ID_PREFIXES: Final = {"book": "book", "character": "char", "term": "term", "chapter": "chap", "memory": "mem"}
+_ID_PREFIXES: Final = {
+    "book": "book",
+    "character": "char",
+    "term": "term",
+    "chapter": "chap",
+    "memory": "mem",
+    "fact": "fact",
+}
+
+_log: Final = structlog.get_logger(__name__)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
 
 __all__ = [
     "BuildFailedError",
@@ -71,9 +100,13 @@ class Service:
     settings: Settings
     engine: Engine
     accesses: AccessJournal
+    clock: Clock = now
     library: Library = field(init=False)
+    extractor: Extractor = field(init=False)
+    background: Background = field(init=False)
     _holdings: dict[str, Holdings] = field(default_factory=dict)
     _use_cases: dict[str, UseCases] = field(default_factory=dict)
+    _forgetting: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         embedder = _embedder(self.settings)
@@ -83,8 +116,15 @@ class Service:
             self._holdings_of,
             partial(notebook_owners, self.settings.data_dir),
             embedder,
-            now,
+            self.clock,
         )
+        self.extractor = open_extractor(
+            self.settings.llm_base_url,
+            self.settings.llm_api_key.get_secret_value(),
+            self.settings.llm_model,
+            time.monotonic,
+        )
+        self.background = Background(ChatAgenda(self.engine), self.use_cases, self.clock, self.settings.sweep_seconds)
 
     def use_cases(self, owner: str) -> UseCases:
         if owner not in self._use_cases:
@@ -95,12 +135,40 @@ class Service:
         return await condition.has_never_held_a_book(self.engine)
 
     async def degraded(self) -> list[str]:
-        return [*await condition.degraded(self.engine), *self.library.states.latest.degraded]
+        return [
+            *await condition.degraded(self.engine),
+            *self.library.states.latest.degraded,
+            *self._why_nothing_is_learned(),
+        ]
+
+    async def forget(self) -> None:
+        """What was deleted is in no file any more when this has ended, or soon after where there is much to read."""
+        work = asyncio.create_task(self._forget(), name="forgetting")
+        self._forgetting.add(work)
+        work.add_done_callback(self._forgetting.discard)
+        await asyncio.wait({work}, timeout=FORGET_SECONDS)
+
+    async def close(self) -> None:
+        await self.background.stop()
+        await asyncio.gather(*self._forgetting)
+        await self.extractor.close()
+        await self.library.close()
+
+    async def _forget(self) -> None:
+        try:
+            await self.engine.forget()
+            await self.library.forget()
+        except StorageUnavailableError as error:
+            _log.warning("not_forgotten_yet", reason=error.reason)
+
+    def _why_nothing_is_learned(self) -> Iterator[str]:
+        if isinstance(self.extractor, GuardedExtractor) and self.extractor.reason is not None:
+            yield f"Nothing is learned from conversations until the model is back: {self.extractor.reason}"
 
     def _holdings_of(self, owner: str) -> Holdings:
         if owner not in self._holdings:
             graph = SqliteGraphStore(self.engine, owner)
-            notebook = NotebookFiles(notebook_root(self.settings.data_dir, owner), now)
+            notebook = NotebookFiles(notebook_root(self.settings.data_dir, owner), self.clock)
             self._holdings[owner] = Holdings(graph, Matchers(graph), notebook)
         return self._holdings[owner]
 
@@ -114,20 +182,34 @@ class Service:
             NamedByReading(library.truth, owner, graph, holdings.matchers),
         )
         keywords = Keywords(self.engine, owner, RelatedSets(self.engine, owner), index)
+        chat = SqliteChatStore(self.engine, owner)
+        clock, zone = self.clock, self.settings.zone
+        search = Search(index, graph, chat, zone, limits)
+        notebook = Notebook(holdings.notebook, clock, zone, limits, partial(library.file_written, owner))
+        settings = OwnerSettings(chat, self.settings.memory, self.forget)
+        accesses = self.accesses.of(owner, access_log.FACT)
+        facts = Facts(chat, index, accesses, settings, clock, limits, self.forget)
         return UseCases(
             entities=Entities(graph, limits),
-            memories=Memories(graph, keywords, self.accesses.of(owner), now, limits),
+            memories=Memories(graph, keywords, self.accesses.of(owner), clock, limits),
             attachments=Attachments(graph, keywords, limits),
             chunks=Chunks(graph, keywords, holdings.matchers, limits, estimate_tokens),
-            book_import=BookImport(graph, now, limits),
-            search=Search(index, graph, self.settings.zone, limits),
-            notebook=Notebook(holdings.notebook, now, self.settings.zone, limits, partial(library.file_written, owner)),
+            book_import=BookImport(graph, clock, limits),
+            search=search,
+            notebook=notebook,
+            sessions=Sessions(
+                chat, settings, clock, limits, partial(make_id, "fact"), partial(self.background.learn, owner)
+            ),
+            facts=facts,
+            prompts=Prompts(facts, search, notebook, settings, limits, estimate_tokens),
+            settings=settings,
+            learner=Learner(chat, self.extractor, notebook, index, settings, clock),
             index=index,
         )
 
 
 @asynccontextmanager
-async def open_parts(settings: Settings) -> AsyncIterator[Service]:
+async def open_parts(settings: Settings, clock: Clock = now) -> AsyncIterator[Service]:
     """Everything in its place, but nothing at work yet."""
     await asyncio.to_thread(make_notebook, notebook_root(settings.data_dir, LOCAL_OWNER))
     async with AsyncExitStack() as stack:
@@ -135,24 +217,26 @@ async def open_parts(settings: Settings) -> AsyncIterator[Service]:
         stack.push_async_callback(engine.close)
         accesses = AccessJournal(engine)
         stack.push_async_callback(accesses.close)
-        service = Service(settings, engine, accesses)
-        stack.push_async_callback(service.library.close)
+        service = Service(settings, engine, accesses, clock)
+        stack.push_async_callback(service.close)
         yield service
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncIterator[Service]:
-    async with open_parts(settings) as service:
+async def open_service(settings: Settings, clock: Clock = now) -> AsyncIterator[Service]:
+    async with open_parts(settings, clock) as service:
         watch = NotebookWatch(settings.data_dir)
-        watching = asyncio.create_task(watch.run(service.library.files_settled), name="notebook-watch")
+        running = [asyncio.create_task(watch.run(service.library.files_settled), name="notebook-watch")]
         try:
             # First the watch, then the look at all files: nothing that is saved in between is missed.
             await watch.started.wait()
             await service.library.open()
+            running.append(asyncio.create_task(service.background.run(), name="background"))
             yield service
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
 
 def _embedder(settings: Settings) -> GuardedEmbedder | None:
@@ -169,10 +253,6 @@ async def prepare_data(settings: Settings) -> None:
     """Creates or upgrades the data folder, so that a problem with it is told before anything is served."""
     async with open_parts(settings):
         pass
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def make_id(kind: str) -> str:

@@ -91,8 +91,14 @@ def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        wrong = "\n".join(f"  LOREGRAPH_{str(each['loc'][0]).upper()}: {each['msg']}" for each in error.errors())
+        wrong = "\n".join(f"  {_variable(each['loc'][0])}: {each['msg']}" for each in error.errors())
         _stop(f"These settings cannot be used:\n{wrong}")
+
+
+def _variable(field: object) -> str:
+    """Those of the memory settings have names of their own."""
+    name = str(field).upper()
+    return name if name.startswith("MEMORY_") else f"LOREGRAPH_{name}"
 
 
 def _prepare_data(settings: Settings) -> None:

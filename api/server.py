@@ -7,7 +7,9 @@ from pathlib import Path
 import uvicorn
 
 from api.app import build_app
+from api.composition import now
 from api.settings import Settings
+from domain.ports import Clock
 
 # What is still running then is cancelled.
 GRACEFUL_SHUTDOWN_SECONDS = 10
@@ -25,10 +27,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def build_server(settings: Settings, sample: Path | None = None) -> Server:
+def build_server(settings: Settings, sample: Path | None = None, clock: Clock = now) -> Server:
     stopping = asyncio.Event()
     config = uvicorn.Config(
-        build_app(settings, sample, stopping),
+        build_app(settings, sample, stopping, clock),
         http="httptools",
         ws="websockets-sansio",
         ws_max_size=settings.max_body_bytes,

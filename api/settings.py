@@ -11,6 +11,7 @@ from pydantic import Field, HttpUrl, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from domain.limits import Limits
+from domain.memory_settings import EVICTION_THRESHOLDS, RETRIEVAL_LIMITS, MemorySettings
 
 LOCAL_OWNER = "local"
 OWNER_NAME = re.compile(r"[a-z0-9_-]{1,64}")
@@ -19,7 +20,7 @@ OWNER_NAME = re.compile(r"[a-z0-9_-]{1,64}")
 class Settings(BaseSettings):
     """Each field is the environment variable LOREGRAPH_<FIELD>."""
 
-    model_config = SettingsConfigDict(env_prefix="LOREGRAPH_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="LOREGRAPH_", frozen=True, populate_by_name=True)
 
     data_dir: Path = Path("data")
     tokens: Annotated[dict[str, str], NoDecode] = Field(default={}, description="owner=token, separated by commas")
@@ -29,6 +30,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=32 * 1024 * 1024, gt=0)
     keep_alive_seconds: float = Field(default=15, gt=0, description="between signs of life on an open stream")
     connection_init_seconds: float = Field(default=10, gt=0, description="for a WebSocket to say who it is")
+    llm_base_url: str = Field(default="", description="a chat endpoint that extracts facts; rules do when empty")
+    llm_api_key: SecretStr = SecretStr("")
+    llm_model: str = Field(default="", validate_default=True)
+    sweep_seconds: float = Field(default=1, gt=0, description="between looks for sessions that have ended")
+    retrieval_limit: int = Field(default=MemorySettings().retrieval_limit, validation_alias="MEMORY_RETRIEVAL_LIMIT")
+    eviction_threshold: int | None = Field(default=None, validation_alias="MEMORY_EVICTION_THRESHOLD")
     embedder: Literal["use", "openai", "none"] = "use"
     embedding_base_url: str = Field(default="", validate_default=True, description="such as http://127.0.0.1:11434/v1")
     embedding_api_key: SecretStr = SecretStr("")
@@ -85,16 +92,36 @@ class Settings(BaseSettings):
             raise ValueError("it must be set when LOREGRAPH_EMBEDDER is openai")
         return given.strip()
 
-    @field_validator("embedding_base_url")
+    @field_validator("embedding_base_url", "llm_base_url")
     @classmethod
-    def _read_base_url(cls, given: str) -> str:
+    def _read_base_url(cls, given: str, info: ValidationInfo) -> str:
         if given and not _is_base_url(given):
-            raise ValueError(
-                "write a URL such as http://127.0.0.1:11434/v1; a key belongs in LOREGRAPH_EMBEDDING_API_KEY"
-            )
-        return given.rstrip("/")
+            key = f"LOREGRAPH_{str(info.field_name).upper().removesuffix('BASE_URL')}API_KEY"
+            raise ValueError(f"write a URL such as http://127.0.0.1:11434/v1; a key belongs in {key}")
+        return given.strip().rstrip("/")
 
-    @field_validator("embedding_api_key")
+    @field_validator("llm_model")
+    @classmethod
+    def _require_for_llm(cls, given: str, info: ValidationInfo) -> str:
+        if info.data.get("llm_base_url") and not given.strip():
+            raise ValueError("it must be set when LOREGRAPH_LLM_BASE_URL is")
+        return given.strip()
+
+    @field_validator("retrieval_limit", "eviction_threshold")
+    @classmethod
+    def _check_range(cls, given: int | None, info: ValidationInfo) -> int | None:
+        low, high = RETRIEVAL_LIMITS if info.field_name == "retrieval_limit" else EVICTION_THRESHOLDS
+        if given is not None and not low <= given <= high:
+            raise ValueError(f"write a number from {low} to {high}")
+        return given
+
+    @field_validator("eviction_threshold", mode="before")
+    @classmethod
+    def _read_threshold(cls, given: object) -> object:
+        """Set to nothing is not set."""
+        return None if isinstance(given, str) and not given.strip() else given
+
+    @field_validator("embedding_api_key", "llm_api_key")
     @classmethod
     def _read_api_key(cls, given: SecretStr) -> SecretStr:
         key = given.get_secret_value().strip()
@@ -114,6 +141,11 @@ class Settings(BaseSettings):
     def zone(self) -> tzinfo | None:
         """None is the zone of this machine, with its summer time."""
         return ZoneInfo(self.timezone) if self.timezone else None
+
+    @property
+    def memory(self) -> MemorySettings:
+        """What holds for every owner who has not set it otherwise."""
+        return MemorySettings(retrieval_limit=self.retrieval_limit, eviction_threshold=self.eviction_threshold)
 
     @property
     def limits(self) -> Limits:

@@ -1,4 +1,4 @@
-"""What search knows of a memory or a passage: its text, and the context it is found by as well."""
+"""What search knows of a memory, a fact or a passage: its text, and the context it is found by as well."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from domain.entities import EntityRef
+from domain.facts import Fact, fact_text
 from domain.memories import Memory
 from domain.notebook import Passage
 from domain.search import SearchSource
@@ -53,6 +54,10 @@ def memory_document(memory: Memory, attached_to: tuple[EntityRef, ...], names: S
         attached_to=attached_to,
         at=memory.created_at,
     )
+
+
+def fact_document(fact: Fact) -> Document:
+    return Document(SearchSource.FACT, fact.id, fact_text(fact), at=fact.created_at)
 
 
 def passage_documents(path: str, day: date | None, passages: Sequence[Passage]) -> tuple[Document, ...]:

@@ -78,6 +78,40 @@ class TooManyItemsError(InvalidInputError):
 
 
 @dataclass(eq=False)
+class TooDeepError(InvalidInputError):
+    limit: int
+
+
+@dataclass(eq=False)
+class NotJsonError(InvalidInputError):
+    """A number that is not one (NaN, infinity), or an object where none can be."""
+
+
+@dataclass(eq=False)
+class NotAnObjectError(InvalidInputError):
+    """JSON, but not an object with named values."""
+
+
+@dataclass(eq=False)
+class FractionError(InvalidInputError):
+    """Not a number from `low` to `high`."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(eq=False)
+class SecretRefusedError(InvalidInputError):
+    """A key, token, card number or password: these are not kept."""
+
+
+@dataclass(eq=False)
+class FactNotFoundError(DomainError):
+    fact_id: str
+
+
+@dataclass(eq=False)
 class EndsBeforeStartError(InvalidInputError):
     start: int | str
     end: int | str
@@ -142,6 +176,13 @@ class StorageUnavailableError(DomainError):
 @dataclass(eq=False)
 class EmbedderUnavailableError(DomainError):
     """The embedder is down, slow or answers nonsense; search goes on by keywords."""
+
+    reason: str
+
+
+@dataclass(eq=False)
+class ExtractorUnavailableError(DomainError):
+    """The model that extracts facts is down, slow or answers nonsense; the messages are kept and tried again."""
 
     reason: str
 

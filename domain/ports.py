@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from domain.entities import Book, Entity, EntityRef, EntityType
+from domain.extraction import Learned
 from domain.memories import Memory
 from domain.mentions import Name
 from domain.notebook import Insertion, KeptVersion, NotebookFile
 from domain.paging import Page, PageRequest
 from domain.search import Filters, Found, IndexStatus
+from domain.sessions import Message
 
 T = TypeVar("T")
 
@@ -207,7 +209,7 @@ class KeywordIndex(Protocol):
 
 class AccessLog(Protocol):
     @abstractmethod
-    def record(self, memory_id: str, at: datetime) -> None:
+    def record(self, id: str, at: datetime) -> None:
         """Noted at once, written within a second."""
 
 
@@ -281,6 +283,17 @@ class Embedder(Protocol):
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> tuple[Vector, ...]:
         """One vector for each text, all of one length; raises EmbedderUnavailableError."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+
+class Extractor(Protocol):
+    """Finds what a conversation says that is worth remembering."""
+
+    @abstractmethod
+    async def extract(self, messages: Sequence[Message]) -> tuple[Learned, ...]:
+        """Each once, in the order it was said; raises ExtractorUnavailableError, and then nothing was learned."""
 
     @abstractmethod
     async def close(self) -> None: ...

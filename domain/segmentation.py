@@ -14,7 +14,7 @@ from typing import Final
 
 import Stemmer
 
-from domain.stop_words import is_stop_word
+from domain.stop_words import EMPTY_VERBS, is_speaker, is_stop_word
 from domain.text import NUL, fold
 
 # The index is built anew when this changes: raise RULES whenever the same text would be cut differently.
@@ -34,6 +34,12 @@ _RUN: Final = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W_{_CJK}]+(?:['’][^
 _IS_HAN: Final = re.compile(f"[{_HAN}]")
 _POSSESSIVE: Final = re.compile("['’]s$")
 _APOSTROPHE: Final = re.compile("['’]")
+# Hiragana between words are grammar.
+_SCRIPTS: Final = re.compile(rf"(?P<han>[{_HAN}]+)|[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]{{2,}}|[{_HANGUL}]{{2,}}")
+_PARTICLES: Final = frozenset("はがをにへともので")
+_PRONOUNS: Final = "我你您他她它"
+# What jieba tags as pronoun, preposition, particle, conjunction, interjection, adverb, numeral or measure.
+_GRAMMAR: Final = ("r", "p", "u", "c", "y", "e", "o", "d", "m", "q")
 _PREFIX: Final = re.compile(r"\S\*(?=\s|$)")
 
 
@@ -148,11 +154,76 @@ def keywords(text: str) -> tuple[str, ...]:
     return tuple(kept or words)
 
 
+def keyword_terms(text: str) -> QueryTerms:
+    """What a text is about: the terms of its words, without those of grammar and those for the speakers.
+
+    "我喜欢用 Python 写代码" is about 喜欢, python and 代码. Nothing is left of a text that says nothing.
+    """
+    terms: dict[str, None] = {}
+    prefixes: dict[str, None] = {}
+    folded = fold(text.replace(NUL, " "))
+    for run in _RUN.finditer(folded):
+        word = run["word"]
+        if not word:
+            terms.update(dict.fromkeys(_terms_of_run(run["cjk"])))
+        elif _PREFIX.match(folded, run.end() - 1):
+            prefixes[_word(word)] = None
+        elif not is_stop_word(_word(word)) and not is_speaker(_word(word)):
+            terms[stem(_word(word))] = None
+    return QueryTerms(tuple(terms)[:MAX_QUERY_TERMS], tuple(prefixes)[:MAX_QUERY_TERMS])
+
+
+def stands_in(terms: QueryTerms, text: str) -> bool:
+    return bool(terms) and bool(found_spans(fold(text), terms))
+
+
+def _terms_of_run(run: str) -> Iterator[str]:
+    for part in _SCRIPTS.finditer(run):
+        if part["han"]:
+            following = run[part.end() : part.end() + 1]
+            yield from _terms_of_han(part["han"], following)
+        elif not is_speaker(part[0]):
+            yield from map("".join, pairwise(part[0]))
+
+
+def _terms_of_han(run: str, following: str) -> Iterator[str]:
+    if len(run) == 1 and following:
+        # 猫が is a noun and its particle, 好き one word.
+        if not is_speaker(run):
+            yield run if following in _PARTICLES else run + following
+        return
+    for tagged, kind in _tagged_words(run):
+        # A pronoun is easily taken for the beginning of a name: 我养.
+        word = tagged.lstrip(_PRONOUNS)
+        if kind.startswith(_GRAMMAR) or is_stop_word(word) or is_speaker(word):
+            continue
+        if len(word) > 1:
+            # The pairs of a longer one: 喝咖啡 is also about 咖啡.
+            yield from map("".join, pairwise(word))
+            if kind.startswith("v"):
+                yield from _noun_beside_verb(word)
+        elif kind.startswith(("n", "v")) and word not in EMPTY_VERBS:
+            yield word
+
+
+def _noun_beside_verb(word: str) -> Iterator[str]:
+    """喝茶 is about 茶."""
+    kinds = [_tagged_words(character)[0][1] for character in word]
+    nouns = [character for character, kind in zip(word, kinds, strict=True) if kind == "n"]
+    if len(nouns) == 1 and any(kind.startswith("v") for kind in kinds):
+        yield from nouns
+
+
 def _dictionary_words(run: str) -> list[str]:
+    return [word for word, _ in _tagged_words(run)]
+
+
+def _tagged_words(run: str) -> list[tuple[str, str]]:
+    """Each with its kind: n for nouns, v for verbs, and so on."""
     # Its dictionary takes a tenth of a second to load, and most processes never need it.
     import rjieba  # noqa: PLC0415
 
-    return list(rjieba.cut(run))
+    return list(rjieba.tag(run))
 
 
 @lru_cache(maxsize=65536)

@@ -29,5 +29,16 @@ JAPANESE_PAIRS: Final = frozenset(
 )
 
 
+# Whoever a fact is about, or asked about: the notebook says 用户 where the user says 我.
+SPEAKERS: Final = frozenset("用户 用戶 使用者 user users ユーザー ユーザ 利用者 私 僕 俺 彼 彼女 誰 何".split())
+
+# Verbs of one character that go with anything.
+EMPTY_VERBS: Final = frozenset("用写寫想要去来來说說看做给給帮幫叫让讓请請问問找买買")
+
+
+def is_speaker(word: str) -> bool:
+    return word in SPEAKERS
+
+
 def is_stop_word(word: str) -> bool:
     return word in ENGLISH or word in JAPANESE_PAIRS or CHINESE_CHARACTERS.issuperset(word)

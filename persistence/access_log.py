@@ -1,4 +1,4 @@
-"""Accesses to memories, gathered in memory and written in batches."""
+"""Accesses to memories and facts, gathered in memory and written in batches."""
 
 import asyncio
 from contextlib import suppress
@@ -18,11 +18,14 @@ FLUSH_SECONDS = 0.5
 
 _log: Final = structlog.get_logger(__name__)
 
-# A clock that jumped back must not make a memory look older.
+# A clock that jumped back must not make anything look older.
 _TOUCH: Final = """
-    UPDATE memory SET last_accessed_at = MAX(last_accessed_at, :at),
+    UPDATE {table} SET last_accessed_at = MAX(last_accessed_at, :at),
                       access_count = MIN(access_count + :count, :most)
     WHERE owner = :owner AND id = :id"""
+
+MEMORY: Final = "memory"
+FACT: Final = "fact"
 
 
 @dataclass(slots=True)
@@ -36,14 +39,14 @@ class AccessJournal:
     """Of all owners; lost with a crash are at most the accesses of the last half second."""
 
     engine: Engine
-    _pending: dict[tuple[str, str], _Accesses] = field(default_factory=dict)
+    _pending: dict[tuple[str, str, str], _Accesses] = field(default_factory=dict)
     _flushing: asyncio.Task[None] | None = None
 
-    def of(self, owner: str) -> "OwnerAccessLog":
-        return OwnerAccessLog(self, owner)
+    def of(self, owner: str, table: str = MEMORY) -> "OwnerAccessLog":
+        return OwnerAccessLog(self, owner, table)
 
-    def record(self, owner: str, memory_id: str, at: datetime) -> None:
-        seen = self._pending.setdefault((owner, memory_id), _Accesses(0, at))
+    def record(self, table: str, owner: str, id: str, at: datetime) -> None:
+        seen = self._pending.setdefault((table, owner, id), _Accesses(0, at))
         seen.count += 1
         seen.last = max(seen.last, at)
         if self._flushing is None:
@@ -51,20 +54,15 @@ class AccessJournal:
 
     async def flush(self) -> None:
         pending, self._pending = self._pending, {}
-        rows = [
-            {
-                "owner": owner,
-                "id": memory_id,
-                "at": to_microseconds(seen.last),
-                "count": seen.count,
-                # A larger number could not be told in GraphQL any more.
-                "most": MAX_ACCESS_COUNT,
-            }
-            for (owner, memory_id), seen in pending.items()
-        ]
+        rows: dict[str, list[dict[str, object]]] = {}
+        for (table, owner, id_), seen in pending.items():
+            # A larger count could not be told in GraphQL any more.
+            row = {"at": to_microseconds(seen.last), "count": seen.count, "most": MAX_ACCESS_COUNT}
+            rows.setdefault(table, []).append({"owner": owner, "id": id_, **row})
 
         async def work(transaction: Transaction) -> None:
-            await transaction.execute_many(_TOUCH, rows)
+            for table, touched in rows.items():
+                await transaction.execute_many(_TOUCH.format(table=table), touched)
 
         if rows:
             await self.engine.write(work)
@@ -89,6 +87,7 @@ class AccessJournal:
 class OwnerAccessLog(AccessLog):
     journal: AccessJournal
     owner: str
+    table: str
 
-    def record(self, memory_id: str, at: datetime) -> None:
-        self.journal.record(self.owner, memory_id, at)
+    def record(self, id: str, at: datetime) -> None:
+        self.journal.record(self.table, self.owner, id, at)

@@ -67,6 +67,7 @@ class Engine:
     _idle: asyncio.LifoQueue[aiosqlite.Connection] = field(default_factory=asyncio.LifoQueue)
     _jobs: "asyncio.Queue[_Job[object] | None]" = field(default_factory=asyncio.Queue)
     _writing: asyncio.Task[None] | None = None
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_closing: bool = False
 
     @classmethod
@@ -119,6 +120,13 @@ class Engine:
         self._jobs.put_nowait(_Job(work, done))  # type: ignore[arg-type]
         return await done
 
+    async def forget(self) -> None:
+        """What was deleted is afterwards in no file any more; it waits for whoever reads the WAL at this moment."""
+        async with self._alone:
+            ((is_busy, *_),) = await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+        if is_busy:
+            raise StorageUnavailableError((), "somebody is still reading what was deleted")
+
     async def leave_wal(self) -> None:
         """Everything is in the one file afterwards; only closing may follow."""
         self._at_hand.close()
@@ -146,7 +154,8 @@ class Engine:
             closing = None in group
             jobs = [job for job in group if job is not None and not job.done.cancelled()]
             if jobs:
-                await self._commit_together(transaction, jobs)
+                async with self._alone:
+                    await self._commit_together(transaction, jobs)
 
     async def _commit_together(self, transaction: Transaction, jobs: Sequence[_Job[object]]) -> None:
         """One commit, and so one fsync, for all jobs that waited while the last one was written."""

@@ -89,7 +89,7 @@ def _plain_from_row(value: type[Book] | type[Chapter]) -> Callable[[Row], Entity
     return lambda row: value(*cast("Any", row))
 
 
-def _insert(row: type[SQLModel]) -> str:
+def insert_into(row: type[SQLModel]) -> str:
     table = cast("Table", row.__table__)  # type: ignore[attr-defined]
     written = [column for column in table.columns if column.name not in {*_KEPT_BY_TRIGGERS, "seq"}]
     statement = insert(table).values({column.name: None for column in written})
@@ -106,7 +106,7 @@ def _update(row: type[SQLModel]) -> str:
 def _shape(row: type[SQLModel], value: type[Entity], from_row: Callable[[Row], Entity], position: str = "seq") -> Shape:
     table = str(row.__tablename__)
     columns = ", ".join(f"{table}.{field.name}" for field in fields(value))
-    return Shape(table, columns, _insert(row), _update(row), position, from_row)
+    return Shape(table, columns, insert_into(row), _update(row), position, from_row)
 
 
 SHAPES: Final = {
@@ -116,6 +116,6 @@ SHAPES: Final = {
     EntityType.CHAPTER: _shape(ChapterRow, Chapter, _plain_from_row(Chapter), position="number"),
 }
 
-INSERT_MEMORY: Final = _insert(MemoryRow)
+INSERT_MEMORY: Final = insert_into(MemoryRow)
 UPDATE_MEMORY: Final = _update(MemoryRow)
 MEMORY_COLUMNS: Final = ", ".join(f"memory.{field.name}" for field in fields(Memory))

@@ -42,6 +42,8 @@ _WRITER = (
     "PRAGMA journal_mode = WAL",
     # An acknowledged write survives a power cut; group commit pays for the fsync.
     "PRAGMA synchronous = FULL",
+    # What is deleted is overwritten, not merely no longer listed.
+    "PRAGMA secure_delete = ON",
 )
 
 

@@ -180,3 +180,109 @@ class PropertyRow(SQLModel, table=True):
 
     name: str = Field(primary_key=True)
     value: str
+
+
+_HOLDS = text("superseded_at IS NULL")
+_IS_PREFERENCE = text("superseded_at IS NULL AND category = 'preference'")
+
+
+class FactRow(SQLModel, table=True):
+    """Of all with one `same_key`, one holds; those superseded are its history."""
+
+    __tablename__ = "fact"
+    __table_args__ = (
+        UniqueConstraint("owner", "id"),
+        Index("fact_that_holds", "owner", "same_key", unique=True, sqlite_where=_HOLDS),
+        Index("fact_history", "owner", "same_key", "seq"),
+        Index("fact_listed", "owner", "seq", sqlite_where=_HOLDS),
+        Index("fact_of_category", "owner", "category", "seq", sqlite_where=_HOLDS),
+        Index("preference_by_access", "owner", "last_accessed_at", sqlite_where=_IS_PREFERENCE),
+        Index("preference_by_count", "owner", "access_count", sqlite_where=_IS_PREFERENCE),
+        Index("preference_by_confidence", "owner", "confidence", sqlite_where=_IS_PREFERENCE),
+        Index("fact_to_evict", "owner", "confidence", "last_accessed_at", "seq", sqlite_where=_HOLDS),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    id: str
+    session_id: str | None
+    category: str
+    key: str
+    same_key: str
+    value: str
+    confidence: float
+    source: str
+    created_at: int
+    last_accessed_at: int
+    access_count: int
+    superseded_at: int | None
+
+
+class WorkingMemoryRow(SQLModel, table=True):
+    __tablename__ = "working_memory"
+    __table_args__ = (Index("working_memory_by_activity", "updated_at"),)
+
+    owner: str = Field(primary_key=True)
+    session_id: str = Field(primary_key=True)
+    current_topic: str | None
+    context_variables: str
+    turn_count: int
+    last_emotion: str | None
+    created_at: int
+    updated_at: int
+
+
+class SessionRow(SQLModel, table=True):
+    """What outlives the working memory."""
+
+    __tablename__ = "session"
+    __table_args__ = (Index("session_wanted", "retry_at", sqlite_where=text("wanted IS NOT NULL")),)
+
+    owner: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    flush_stage: str
+    flush_cycle: int
+    is_compacting: int
+    began_at: int | None
+    wanted: str | None
+    failures: int
+    retry_at: int | None
+
+
+class MessageRow(SQLModel, table=True):
+    """Only those that nothing was learned from yet."""
+
+    __tablename__ = "message"
+    __table_args__ = (Index("message_of_session", "owner", "session_id", "seq"), {"sqlite_autoincrement": True})
+
+    seq: int | None = Field(default=None, primary_key=True)
+    owner: str
+    session_id: str
+    role: str
+    content: str
+
+
+class TurnRow(SQLModel, table=True):
+    """So that one that is told twice is counted once."""
+
+    __tablename__ = "turn"
+    __table_args__ = (Index("turn_by_time", "recorded_at"),)
+
+    owner: str = Field(primary_key=True)
+    session_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    recorded_at: int
+    outcome: str | None
+    fact_id: str | None
+    supersedes_id: str | None
+
+
+class MemorySettingRow(SQLModel, table=True):
+    """Only what an owner has set; `value` is JSON."""
+
+    __tablename__ = "memory_setting"
+
+    owner: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    value: str

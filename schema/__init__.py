@@ -10,26 +10,28 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
 from schema.execution import CachedNames, PlainFirstExecution
+from schema.mutations.chat import ChatMutations
 from schema.mutations.entities import EntityMutations
 from schema.mutations.memories import MemoryMutations
 from schema.mutations.notebook import NotebookMutations
 from schema.mutations.search import SearchMutations
+from schema.queries.chat import ChatQueries
 from schema.queries.chunks import ChunkQueries
 from schema.queries.graph import GraphQueries
 from schema.queries.notebook import NotebookQueries
 from schema.queries.search import SearchQueries
-from schema.scalars import Date, DateTime
+from schema.scalars import JSON, Date, DateTime, JsonValue
 from schema.subscriptions import Subscription
 from schema.types.entities import Book, Chapter, Character, Term
 
 
 @strawberry.type(description="What can be asked.")
-class Query(GraphQueries, ChunkQueries, NotebookQueries, SearchQueries):
+class Query(GraphQueries, ChunkQueries, NotebookQueries, SearchQueries, ChatQueries):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(EntityMutations, MemoryMutations, NotebookMutations, SearchMutations):
+class Mutation(EntityMutations, MemoryMutations, NotebookMutations, SearchMutations, ChatMutations):
     pass
 
 
@@ -48,7 +50,9 @@ def build_schema(extensions: Iterable[Callable[[], SchemaExtension]] = ()) -> st
         types=[Book, Character, Term, Chapter],
         extensions=list(extensions),
         execution_context_class=PlainFirstExecution,
-        config=StrawberryConfig(scalar_map={datetime: DateTime, date: Date}, name_converter=CachedNames()),
+        config=StrawberryConfig(
+            scalar_map={datetime: DateTime, date: Date, JsonValue: JSON}, name_converter=CachedNames()
+        ),
     )
     _leave_out_null_defaults(schema)
     return schema

@@ -4,7 +4,8 @@ from typing import TypeAlias
 
 import strawberry
 
-from domain import chunk_context, entities, memories, search, story_time, translation_check
+from domain import chunk_context, entities, facts, memories, search, sessions, story_time, translation_check
+from domain.usecases import sessions as reporting
 
 EntityType: TypeAlias = entities.EntityType
 Retrieval: TypeAlias = memories.Retrieval
@@ -15,6 +16,12 @@ TermUse: TypeAlias = translation_check.TermUse
 SearchEngine: TypeAlias = search.SearchEngine
 SearchSource: TypeAlias = search.SearchSource
 RebuildState: TypeAlias = search.RebuildState
+FactCategory: TypeAlias = facts.FactCategory
+FactSource: TypeAlias = facts.FactSource
+WriteOutcome: TypeAlias = facts.WriteOutcome
+MessageRole: TypeAlias = sessions.MessageRole
+SessionEventType: TypeAlias = reporting.SessionEventType
+SessionAction: TypeAlias = reporting.SessionAction
 
 strawberry.enum(EntityType, description="What a memory can be attached to.")
 strawberry.enum(
@@ -42,3 +49,15 @@ strawberry.enum(
 )
 strawberry.enum(SearchSource, description="Where what was found stands.")
 strawberry.enum(RebuildState, description="Whether the search index is being built anew, or how that ended.")
+strawberry.enum(FactCategory, description="What kind of thing is known.")
+strawberry.enum(FactSource, description="Stated by the user, inferred from what was said, or set by a system.")
+strawberry.enum(
+    WriteOutcome,
+    description="ADDED: it is new; DUPLICATE: it was known, nothing was added; SUPERSEDED: it is a new value of a known"
+    " key, and the old one has become history.",
+)
+strawberry.enum(MessageRole, description="Who says a message.")
+strawberry.enum(SessionEventType, description="What happened in a session.")
+strawberry.enum(
+    SessionAction, description="What a reported event set in motion; the work itself goes on in the background."
+)

@@ -8,7 +8,9 @@ from strawberry.extensions import FieldExtension
 
 from domain.errors import DomainError, StaleVersionError
 from schema.context import Info
+from schema.enums import SessionAction
 from schema.problems import Problem, problem_of
+from schema.types.chat import FactWrite, MemorySettings, WorkingMemory
 from schema.types.entities import Book, Chapter, Character, Term
 from schema.types.memories import Memory
 from schema.types.notebook import NotebookFile
@@ -79,6 +81,43 @@ class NotebookPayload:
     current: NotebookFile | None = strawberry.field(
         default=None, description="What stands there now, when that is not the expected version; null otherwise."
     )
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a recorded turn answers.")
+class TurnPayload:
+    working_memory: WorkingMemory | None = strawberry.field(
+        default=None, description="As it is after the turn; null when refused."
+    )
+    fact_writes: list[FactWrite] = strawberry.field(
+        default_factory=list, description="What became of the fact that the turn's analysis wants stored."
+    )
+    problems: list[Problem] = strawberry.field(
+        default_factory=list,
+        description="Why it was refused, or why its fact was not kept though the turn was; empty when all of it was.",
+    )
+
+
+@strawberry.type(description="What a reported event answers.")
+class SessionEventPayload:
+    action: SessionAction = strawberry.field(
+        default=SessionAction.NONE, description="What it set in motion; the work goes on in the background."
+    )
+    reason: str | None = strawberry.field(default=None, description="Why nothing began; null when something did.")
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What a change of the settings answers.")
+class MemorySettingsPayload:
+    memory_settings: MemorySettings | None = strawberry.field(
+        default=None, description="As they are now; null when refused."
+    )
+    problems: list[Problem] = _problems()
+
+
+@strawberry.type(description="What clearing answers.")
+class ClearPayload:
+    deleted_count: int = strawberry.field(default=0, description="How many there were, their history included.")
     problems: list[Problem] = _problems()
 
 

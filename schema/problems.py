@@ -60,6 +60,15 @@ WORDINGS: Final[dict[type[errors.DomainError], _Wording]] = {
         ProblemCode.BAD_INPUT,
         "{field}: {count} items are too many for one request; the limit is {limit}.",
     ),
+    errors.TooDeepError: (ProblemCode.BAD_INPUT, "{field} is nested more than {limit} levels deep."),
+    errors.NotJsonError: (ProblemCode.BAD_INPUT, "{field} is not a number that JSON can hold."),
+    errors.NotAnObjectError: (ProblemCode.BAD_INPUT, '{field} must be a JSON object, as in {{"city": "Kyoto"}}.'),
+    errors.FractionError: (ProblemCode.BAD_INPUT, "{field} must be from {low:g} to {high:g}, not {value:g}."),
+    errors.SecretRefusedError: (
+        ProblemCode.BAD_INPUT,
+        "{field} looks like a password, key or card number: it is not kept. Everything else was.",
+    ),
+    errors.FactNotFoundError: (ProblemCode.NOT_FOUND, "{field}: there is no fact '{fact_id}' here."),
     errors.EndsBeforeStartError: (ProblemCode.BAD_INPUT, "{field} is {end}, before the start {start}."),
     errors.InvalidCursorError: (
         ProblemCode.BAD_INPUT,
@@ -93,6 +102,10 @@ WORDINGS: Final[dict[type[errors.DomainError], _Wording]] = {
     errors.EmbedderUnavailableError: (
         ProblemCode.UNAVAILABLE,
         "Search by meaning is not available now ({reason}); search goes on by words.",
+    ),
+    errors.ExtractorUnavailableError: (
+        ProblemCode.UNAVAILABLE,
+        "Nothing can be learned from conversations now ({reason}); what was said is kept and read later.",
     ),
 }
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime
-from typing import cast
+from typing import NewType, cast
 
 import strawberry
 from graphql import GraphQLError
@@ -41,6 +41,15 @@ DateTime = strawberry.scalar(
     description="A moment in ISO 8601 with microseconds and offset, as in 2026-01-31T12:00:00.000000+00:00.",
     serialize=serialize_time,
     parse_value=parse_time,
+)
+
+JsonValue = NewType("JsonValue", object)
+
+JSON = strawberry.scalar(
+    name="JSON",
+    description="Any JSON value: null, true, a number, a text, a list or an object.",
+    serialize=lambda value: value,
+    parse_value=lambda value: value,
 )
 
 Date = strawberry.scalar(

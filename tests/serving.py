@@ -10,12 +10,14 @@ from typing import Any
 
 import httpx
 
+from api.composition import now
 from api.main import listen
 from api.server import build_server
 from api.settings import Settings
+from domain.ports import Clock
 
 _PROBLEMS = "problems { code message path }"
-_INPUT_TYPES = {"detachMemories": "AttachMemoriesInput"}
+INPUT_TYPES = {"detachMemories": "AttachMemoriesInput", "reportSessionEvent": "SessionEventInput"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Client:
 
     def mutate(self, mutation: str, selection: str, /, **input_fields: Any) -> Any:
         """Runs `mutation(input: …)` and answers its payload, problems included."""
-        input_type = _INPUT_TYPES.get(mutation, f"{mutation[0].upper()}{mutation[1:]}Input")
+        input_type = INPUT_TYPES.get(mutation, f"{mutation[0].upper()}{mutation[1:]}Input")
         operation = f"{mutation}(input: $input) {{ {selection} {_PROBLEMS} }}"
         return self.ask(f"mutation($input: {input_type}!) {{ {operation} }}", input=input_fields)[mutation]
 
@@ -63,9 +65,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(settings: Settings, sample: Path | None = None) -> Iterator[Server]:
+def running(settings: Settings, sample: Path | None = None, clock: Clock = now) -> Iterator[Server]:
     sock = listen("127.0.0.1", 0)
-    server = build_server(settings, sample)
+    server = build_server(settings, sample, clock)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from api.bodies import RefusedError, read_json
 from api.responses import json_response
+from api.rest.parameters import check_known, whole_number
 from api.rest.preconditions import if_match, if_none_match, quoted
 from api.rest.serving import STATUSES, rest_endpoint
 from domain import limits
@@ -22,8 +23,6 @@ from schema.problems import ProblemCode, problem_of
 
 DEFAULT_LIMIT: Final = 20
 MAX_OFFSET: Final = 1_000_000
-
-_LISTING: Final = ("limit", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,9 @@ def notebook_routes(max_body_bytes: int) -> list[Route]:
 
 
 async def _daily_logs(request: Request, use_cases: UseCases) -> Response:
-    for name in request.query_params:
-        if name not in _LISTING:
-            raise RefusedError(422, f"'{name}' is not known; send {' and '.join(_LISTING)}, or nothing.")
-    limit, offset = _number(request, "limit", DEFAULT_LIMIT), _number(request, "offset", 0)
+    given = request.query_params
+    check_known(given, ("limit", "offset"))
+    limit, offset = whole_number(given, "limit", DEFAULT_LIMIT), whole_number(given, "offset", 0)
     limits.check_page_size(limit, ("limit",))
     limits.check_range(offset, (0, MAX_OFFSET), ("offset",))
     files = await use_cases.notebook.daily_logs_from(offset, limit)
@@ -114,13 +112,6 @@ def _day(text: str) -> date:
     if day is None:
         raise InvalidDayError(("date",), text)
     return day
-
-
-def _number(request: Request, name: str, default: int) -> int:
-    try:
-        return int(request.query_params.get(name, default))
-    except ValueError as error:
-        raise RefusedError(422, f"{name} must be a whole number.") from error
 
 
 def _day_text(file: NotebookFile) -> str | None:

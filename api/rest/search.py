@@ -1,6 +1,5 @@
 """GET /api/memory/search?q=, the twin of the query `search`."""
 
-import re
 from datetime import date
 
 from graphql import GraphQLError
@@ -11,6 +10,8 @@ from starlette.responses import Response
 from api.bodies import RefusedError
 from api.responses import json_response
 from api.rest.chunks import memory_as_json
+from api.rest.facts import fact_as_json
+from api.rest.parameters import check_known, whole_number
 from domain.entities import EntityRef, EntityType
 from domain.search import Filters, SearchSource
 from domain.usecases import UseCases
@@ -19,27 +20,17 @@ from schema.scalars import parse_date
 
 DEFAULT_LIMIT = 10
 
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,100}")
-
 _KNOWN = ("q", "limit", "sources", "bookId", "entityType", "entityId", "from", "until")
 
 
 async def search(request: Request, use_cases: UseCases) -> Response:
     given = request.query_params
-    for name in given:
-        if name not in _KNOWN:
-            raise RefusedError(422, f"'{name}' is not known; send {', '.join(_KNOWN)}.")
+    check_known(given, _KNOWN)
     if "q" not in given:
         raise RefusedError(422, "Send `q`, what to search for: /api/memory/search?q=…")
-    result = await use_cases.search.run(given["q"], _limit(given), _filters(given))
+    limit = whole_number(given, "limit", DEFAULT_LIMIT)
+    result = await use_cases.search.run(given["q"], limit, _filters(given))
     return json_response({"engine": result.engine.name, "hits": [_as_json(hit) for hit in result.hits]})
-
-
-def _limit(given: QueryParams) -> int:
-    text = given.get("limit", str(DEFAULT_LIMIT))
-    if not _WHOLE_NUMBER.fullmatch(text):
-        raise RefusedError(422, "limit must be a whole number.")
-    return int(text)
 
 
 def _filters(given: QueryParams) -> Filters:
@@ -90,6 +81,7 @@ def _as_json(hit: SearchHit) -> dict[str, object]:
         "vectorScore": hit.vector_score,
         "keywordScore": hit.keyword_score,
         "memory": None if hit.memory is None else memory_as_json(hit.memory),
+        "fact": None if hit.fact is None else fact_as_json(hit.fact),
         "path": hit.path,
         "line": hit.line,
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from domain import errors, limits
+from domain.extraction.gate import says_the_same
 from domain.notebook import (
     EMPTY_VERSION,
     MEMORY,
@@ -17,6 +18,7 @@ from domain.notebook import (
     daily_path,
     day_of,
     is_notebook_path,
+    passages,
     place_entry,
     place_fact,
 )
@@ -65,6 +67,19 @@ class Notebook:
     async def append_memory(self, fact: str, category: str | None) -> NotebookFile:
         limits.check_fact(fact, category, self.limits)
         return await self._insert(MEMORY, lambda content: place_fact(content, fact, category), ("fact",))
+
+    async def append_unless_said(self, fact: str, category: str) -> bool:
+        """False when MEMORY.md says it already, also when somebody writes it there at this moment."""
+        is_said = False
+
+        def place(content: bytes) -> Insertion:
+            nonlocal is_said
+            known = passages(content.decode("utf-8", "replace"))
+            is_said = any(says_the_same(fact, passage.text) for passage in known)
+            return Insertion(len(content), b"") if is_said else place_fact(content, fact, category)
+
+        await self._insert(MEMORY, place, ("fact",))
+        return not is_said
 
     async def append_daily_log(self, entry: str, day: date | None) -> NotebookFile:
         """Without a day, today's log in the time zone of this server."""

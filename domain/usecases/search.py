@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from domain import errors, limits
+from domain.chat_ports import ChatReader
 from domain.documents import memory_text
 from domain.entities import EntityRef
+from domain.facts import Fact, fact_text
 from domain.hybrid import ScoredDocument, rank
 from domain.memories import Memory
 from domain.mentions import Span
 from domain.ports import GraphReader, SearchIndex
-from domain.search import Filters, SearchEngine, SearchSource
+from domain.search import Filters, Found, SearchEngine, SearchSource
 from domain.segmentation import query_terms
 from domain.snippets import snippet
 from domain.usecases.entities import require_book
@@ -22,7 +24,7 @@ YEARS_OF_ZONES = range(1902, 3000)
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Whatever it is, found in `text`; a memory or a passage with its place."""
+    """Whatever it is, found in `text`: a memory, a fact, or a passage with its place."""
 
     source: SearchSource
     id: str
@@ -33,6 +35,7 @@ class SearchHit:
     vector_score: float | None
     keyword_score: float | None
     memory: Memory | None = None
+    fact: Fact | None = None
     path: str | None = None
     line: int | None = None
 
@@ -47,6 +50,7 @@ class SearchResult:
 class Search:
     index: SearchIndex
     graph: GraphReader
+    chat: ChatReader
     zone: tzinfo | None
     limits: limits.Limits
 
@@ -57,12 +61,15 @@ class Search:
         await self._check(filters)
         found = await self.index.find(query, _with_moments(filters, self.zone))
         # One deleted since it was indexed gives its place to the next.
-        memories = await self.graph.memories(
-            [each.id for each in found.documents if each.source is SearchSource.MEMORY]
-        )
-        present = tuple(each for each in found.documents if each.text is not None or each.id in memories)
+        memories = await self.graph.memories(_ids(found, SearchSource.MEMORY))
+        facts = await self.chat.facts(_ids(found, SearchSource.FACT))
+        rows: dict[tuple[SearchSource, str], Memory | Fact] = {
+            **{(SearchSource.MEMORY, id_): memory for id_, memory in memories.items()},
+            **{(SearchSource.FACT, id_): fact for id_, fact in facts.items() if fact.superseded_at is None},
+        }
+        present = tuple(each for each in found.documents if each.text is not None or (each.source, each.id) in rows)
         ranked = rank(replace(found, documents=present), limit)
-        return SearchResult(found.engine, _hits(query, ranked, memories))
+        return SearchResult(found.engine, _hits(query, ranked, rows))
 
     async def _check(self, filters: Filters) -> None:
         if filters.book_id is not None:
@@ -94,27 +101,38 @@ def _midnight(day: date, zone: tzinfo | None) -> datetime:
     return datetime.combine(day, time.min, zone).astimezone(zone)
 
 
-def _hits(query: str, ranked: Sequence[ScoredDocument], memories: Mapping[str, Memory]) -> tuple[SearchHit, ...]:
+def _ids(found: Found, source: SearchSource) -> list[str]:
+    return [each.id for each in found.documents if each.source is source]
+
+
+def _hits(
+    query: str, ranked: Sequence[ScoredDocument], rows: Mapping[tuple[SearchSource, str], Memory | Fact]
+) -> tuple[SearchHit, ...]:
     terms = query_terms(query)
     hits = []
     for scored in ranked:
         document = scored.document
-        memory = memories.get(document.id) if document.source is SearchSource.MEMORY else None
-        text = document.text if memory is None else memory_text(memory)
-        shown = snippet(text or "", terms)
+        row = rows.get((document.source, document.id))
+        text = _text(row) if row is not None else document.text or ""
+        shown = snippet(text, terms)
         hits.append(
             SearchHit(
                 document.source,
                 document.id,
-                text or "",
+                text,
                 shown.text,
                 shown.highlights,
                 scored.score,
                 scored.vector_score,
                 scored.keyword_score,
-                memory,
+                row if isinstance(row, Memory) else None,
+                row if isinstance(row, Fact) else None,
                 document.path,
                 document.line,
             )
         )
     return tuple(hits)
+
+
+def _text(row: Memory | Fact) -> str:
+    return memory_text(row) if isinstance(row, Memory) else fact_text(row)

@@ -13,7 +13,7 @@ import structlog
 
 from domain.errors import EmbedderUnavailableError, StorageUnavailableError
 from domain.ports import Clock
-from domain.search import RebuildState
+from domain.search import RebuildState, SearchSource
 from persistence import sqlite
 from persistence.index.embedding_queue import EmbeddingQueue
 from persistence.index.generations import Generations, Progress, failed
@@ -26,6 +26,9 @@ from persistence.migrations import UnreadableDatabaseError
 REPORT_SECONDS: Final = 0.2
 
 _COUNTS: Final = "SELECT (SELECT COUNT(*) FROM document), (SELECT COUNT(*) FROM document WHERE is_embedded = 0)"
+
+# How far the rows of each source have been put in, as the file itself notes it.
+SCANNED: Final = {SearchSource.MEMORY: "scanned", SearchSource.FACT: "scanned_facts"}
 
 Report = Callable[[Progress], None]
 
@@ -54,7 +57,7 @@ class Builder:
     started_at: datetime
     _reported_at: float = 0
     _progress: Progress = field(default_factory=Progress)
-    _counts_vectors: bool = False
+    _embeds: bool = False
 
     async def build(self, reuse: IndexFile | None, *, embeds_first: bool) -> Path | None:
         """The new file once it is the index; None when another process is at it.
@@ -76,17 +79,16 @@ class Builder:
         progress = failed(self._progress, reason, self.clock())
         with suppress(OSError):  # the disk may be full of more than the index
             self._tell(progress)
-        self.report(progress)
 
     async def _build(self, reuse: IndexFile | None, *, embeds_first: bool) -> Path:
-        self._counts_vectors = embeds_first and self.queue is not None
+        self._embeds = embeds_first and self.queue is not None
         file = await self._open()
         try:
             self._tell(Progress(RebuildState.RUNNING, 0, await self.truth.count(), self.started_at))
-            await self._put_memories(file, reuse if embeds_first else None, embeds_first=embeds_first)
+            await self._put_rows(file, reuse)
             for owner in sorted(await self.owners()):
                 await self.indexer.follow_files(file, owner)
-            await self._embed(file, reuse, waits=embeds_first)
+            await self._embed(file, reuse)
             await self.indexer.catch_up(file)
             await self._tell_counts(file, at_once=True)
             await file.seal()
@@ -100,28 +102,28 @@ class Builder:
     async def _open(self) -> IndexFile:
         """What a build that was cut off has done is kept, if it was to become the same index."""
         newest = await self.truth.newest_change()
-        begin = {**self.identity, "applied": newest, "scanned": 0}
+        begin = {**self.identity, "applied": newest, **dict.fromkeys(SCANNED.values(), 0)}
         with suppress(sqlite.Error, UnreadableDatabaseError, DamagedIndexError):
             if self.generations.building.exists():
                 file = await open_index(self.generations.building)
                 is_ours = all(file.meta.get(name) == value for name, value in self.identity.items())
                 if is_ours and file.applied <= newest:
-                    _log.info("index_build_resumed", scanned=file.meta.get("scanned"))
+                    _log.info("index_build_resumed", scanned=[file.meta.get(name) for name in SCANNED.values()])
                     return file
                 await file.close()
         self.generations.discard_building()
         return await create_index(self.generations.building, begin)
 
-    async def _put_memories(self, file: IndexFile, reuse: IndexFile | None, *, embeds_first: bool) -> None:
-        while changes := await self.truth.scan(int(file.meta["scanned"]), BATCH):
-            await self.indexer.apply(file, changes, {"scanned": changes[-1].number})
-            if embeds_first:
-                await self._embed(file, reuse, waits=True)
-            await self._tell_counts(file)
+    async def _put_rows(self, file: IndexFile, reuse: IndexFile | None) -> None:
+        for source, scanned in SCANNED.items():
+            while changes := await self.truth.scan(source, int(file.meta.get(scanned, 0)), BATCH):
+                await self.indexer.apply(file, changes, {scanned: changes[-1].number})
+                await self._embed(file, reuse)
+                await self._tell_counts(file)
 
-    async def _embed(self, file: IndexFile, reuse: IndexFile | None, *, waits: bool) -> None:
+    async def _embed(self, file: IndexFile, reuse: IndexFile | None) -> None:
         """With the embedder down, the index is finished without; what is missing is made up for later."""
-        if self.queue is None or not waits:
+        if self.queue is None or not self._embeds:
             return
         after = 0
         with suppress(EmbedderUnavailableError):
@@ -139,15 +141,15 @@ class Builder:
             await asyncio.sleep(0)
             return
         ((documents, unembedded),) = cast("Any", await file.engine.fetch(_COUNTS))
-        done = documents - unembedded if self._counts_vectors else documents
+        done = documents - unembedded if self._embeds else documents
         total = max(self._progress.total, documents)
         self._tell(replace(self._progress, done=done, total=total))
 
     def _tell(self, progress: Progress) -> None:
         self._reported_at = time.monotonic()
         self._progress = progress
-        self.generations.report(progress)
         self.report(progress)
+        self.generations.report(progress)
 
 
 def _reason(error: Exception) -> str:

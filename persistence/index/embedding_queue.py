@@ -67,12 +67,15 @@ class EmbeddingQueue:
 
     async def _with_texts(self, rows: Sequence[Any]) -> list[Waiting]:
         """A row that has changed since it was indexed is left for the change to be applied first."""
-        keys = [(owner, id_) for _, owner, source, id_, *_ in rows if source == SearchSource.MEMORY.value]
-        documents = {(each.owner, each.memory.id): each.document for each in await self.truth.memories(keys)}
+        keys = [(owner, source, id_) for _, owner, source, id_, text, *_ in rows if text is None]
+        documents = {
+            (each.owner, each.document.source.value, each.document.id): each.document
+            for each in await self.truth.documents(keys)
+        }
         waiting = []
         for number, owner, source, id_, text, context, digest in rows:
             passage = None if text is None else Document(SearchSource(source), id_, text, context)
-            document = passage or documents.get((owner, id_))
+            document = passage or documents.get((owner, source, id_))
             if document is not None and document.digest == digest:
                 waiting.append(Waiting(number, digest, document.meaning))
         return waiting

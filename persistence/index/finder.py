@@ -43,6 +43,10 @@ _DISTANCES: Final = """
     SELECT vector.rowid, vec_distance_l2(embedding, :vector) FROM json_each(:numbers) AS wanted
     CROSS JOIN vector ON vector.rowid = wanted.value"""
 
+_NUMBERS: Final = """
+    SELECT number, document.id FROM json_each(:ids) AS wanted
+    CROSS JOIN document ON document.owner = :owner AND source = :source AND document.id = wanted.value"""
+
 _DOCUMENTS: Final = """
     SELECT number, source, id, path, line, text, digest, is_embedded FROM document
     WHERE +owner = :owner AND number IN (SELECT value FROM json_each(:numbers))"""
@@ -152,6 +156,12 @@ async def cosines_of(file: IndexFile, vector: Vector, numbers: Collection[int]) 
     if not numbers or not file.has_vectors:
         return {}
     return _cosines(await file.engine.fetch(_DISTANCES, {"vector": vector, "numbers": json_of(numbers)}))
+
+
+async def numbers_of(file: IndexFile, owner: str, source: SearchSource, ids: Collection[str]) -> dict[int, str]:
+    """By number, those that are in the index."""
+    rows = await file.engine.fetch(_NUMBERS, {"owner": owner, "source": source.value, "ids": json_of(ids)})
+    return dict(cast("Any", rows))
 
 
 async def documents_of(file: IndexFile, owner: str, numbers: Collection[int]) -> dict[int, Indexed]:

@@ -12,12 +12,14 @@ import aiosqlite
 from domain.documents import Document
 from domain.entities import EntityRef
 from domain.ports import Vector
+from domain.search import SearchSource
 from domain.segmentation import Terms
 from persistence import sqlite
 from persistence.embedding.vectors import FLOAT_BYTES
 from persistence.engine import Engine, Transaction
 from persistence.index.index_schema import SCHEMA, TABLES, VECTORS, VECTORS_BY_SCOPE
 from persistence.index.scopes import scope_of, scope_tokens, term_prefix
+from persistence.index.truth import Key
 from persistence.mapping import json_of, to_microseconds
 
 READERS: Final = 2
@@ -42,8 +44,6 @@ _PUT_META: Final = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET val
 _PUT_FILE: Final = "INSERT INTO file VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
 _TOUCH_BOOK: Final = "UPDATE book SET named_version = named_version + 1 WHERE owner = ? AND 'book:' || id = ?"
 _PUT_NAMED: Final = "INSERT INTO named VALUES (?, ?, ?, ?, ?, ?, ?)"
-
-Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class IndexFile:
 
     async def seal(self) -> None:
         """Everything into the one file, so that it can be given another name."""
-
-        async def work(transaction: Transaction) -> None:
-            for table in _WORD_TABLES:
-                await transaction.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-
-        await self.engine.write(work)
+        await self.engine.write(_optimize)
         await self.engine.leave_wal()
+
+    async def forget(self) -> None:
+        """The words of what was taken out are afterwards in no file any more: FTS5 only marks them as deleted."""
+        await self.engine.write(_optimize)
+        await self.engine.forget()
 
     async def close(self) -> None:
         while self._users:
@@ -160,7 +160,9 @@ class IndexFile:
             await transaction.execute_many(f"DELETE FROM {table} WHERE rowid = ?", numbers)
         removed = [row for row in known if (row[1], row[2], row[3]) not in entries]
         await transaction.execute_many("DELETE FROM document WHERE number = ?", [(row[0],) for row in removed])
-        named: dict[tuple[str, str], Sequence[NamedIn]] = {(owner, id_): () for owner, _, id_ in batch.removed}
+        named: dict[tuple[str, str], Sequence[NamedIn]] = {
+            (owner, id_): () for owner, source, id_ in batch.removed if source == SearchSource.MEMORY
+        }
         await transaction.execute_many(_PUT_DOCUMENT, [_document_row(entry) for entry in entries.values()])
         now = cast("list[Any]", await transaction.fetch(_KNOWN, {"keys": json_of(entries)}))
         await self._drop_outdated_vectors(transaction, known, now)
@@ -287,6 +289,11 @@ def _document_row(entry: Entry) -> Mapping[str, object]:
         "context": document.context if document.path is not None else None,
         "digest": document.digest,
     }
+
+
+async def _optimize(transaction: Transaction) -> None:
+    for table in _WORD_TABLES:
+        await transaction.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
 async def _put_named(transaction: Transaction, named: Mapping[tuple[str, str], Sequence[NamedIn]]) -> None:

@@ -18,8 +18,8 @@ from domain.search import SearchSource
 from domain.segmentation import document_terms
 from domain.text import NUL
 from domain.usecases.matchers import Matchers
-from persistence.index.index_file import Batch, Entry, IndexFile, Key, NamedIn
-from persistence.index.truth import Change, MemoryText, OwnedMemory, Truth
+from persistence.index.index_file import Batch, Entry, IndexFile, NamedIn
+from persistence.index.truth import Change, Key, MemoryText, OwnedDocument, Truth
 
 BATCH: Final = 500
 
@@ -45,8 +45,6 @@ class Indexer:
 
     truth: Truth
     holdings_of: Callable[[str], Holdings]
-    # How many documents were cut into words, ever: what has not changed is not cut again.
-    segmented: int = 0
     _working: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def catch_up(self, file: IndexFile) -> bool:
@@ -60,15 +58,16 @@ class Indexer:
 
     async def apply(self, file: IndexFile, changes: Sequence[Change], meta: Mapping[str, object]) -> int:
         """Answers how many documents were put in."""
-        keys = [(change.owner, change.id) for change in changes]
-        found = await self.truth.memories(keys)
-        there = {(each.owner, each.memory.id) for each in found}
-        books = {(each.owner, each.memory.book_id) for each in found}
+        found = await self.truth.documents([change.key for change in changes])
+        books = {(each.owner, each.document.book_id) for each in found}
         for owner, book_id in books:
+            if book_id is None:
+                continue
             await self._follow_names(file, owner, book_id)
         named = await self._named(found)
         entries = await self._entries([(each.owner, each.document) for each in found], named)
-        removed = [(owner, SearchSource.MEMORY.value, id_) for owner, id_ in keys if (owner, id_) not in there]
+        there = {entry.key for entry in entries}
+        removed = [change.key for change in changes if change.key not in there]
         await file.put(Batch(entries, removed, meta=meta))
         return len(entries)
 
@@ -160,10 +159,12 @@ class Indexer:
     async def owners_of_files(self, file: IndexFile) -> set[str]:
         return {str(row[0]) for row in await file.engine.fetch(_OWNERS_OF_FILES)}
 
-    async def _named(self, found: Sequence[OwnedMemory]) -> Mapping[tuple[str, str], tuple[NamedIn, ...]]:
+    async def _named(self, found: Sequence[OwnedDocument]) -> Mapping[tuple[str, str], tuple[NamedIn, ...]]:
         by_book: dict[tuple[str, str], list[MemoryText]] = {}
         for each in found:
             memory = each.memory
+            if memory is None:
+                continue
             by_book.setdefault((each.owner, memory.book_id), []).append(
                 MemoryText(
                     memory.id, memory.summary, memory.content, memory.valid_from_chapter, memory.valid_until_chapter
@@ -197,7 +198,6 @@ class Indexer:
                 for owner, document in documents
             ]
 
-        self.segmented += len(documents)
         return await asyncio.to_thread(cut)
 
 

@@ -149,6 +149,12 @@ class Library:
             self._files.note(owner, path)
         await self._follow_files()
 
+    async def forget(self) -> None:
+        """What was deleted is in no file of the index afterwards; without an index there is nothing to do."""
+        with suppress(IndexUnavailableError):
+            async with self.at_present() as file:
+                await file.forget()
+
     def rebuild(self) -> None:
         self._start_building()
 

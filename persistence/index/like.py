@@ -1,7 +1,7 @@
 """Search without an index: every text is looked through, and scored by how many of the keywords stand in it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, cast
@@ -16,8 +16,9 @@ from persistence.index.finder import ARM, Bounds
 
 MAX_KEYWORDS: Final = 32
 
-_TEXT: Final = "(memory.summary || char(10) || memory.content)"
-_CONTAINS: Final = rf"({_TEXT} LIKE :keyword{{0}} ESCAPE '\')"
+_MEMORY_TEXT: Final = "memory.summary || char(10) || memory.content"
+_FACT_TEXT: Final = 'fact."key" || char(10) || fact.value'
+_CONTAINS: Final = r"(({text}) LIKE :keyword{number} ESCAPE '\')"
 
 _MEMORIES: Final = """
     SELECT id, {score} AS score FROM memory
@@ -27,6 +28,12 @@ _MEMORIES: Final = """
              AND entity_type = :entity_type AND entity_id = :entity_id))
       AND (:since_at IS NULL OR created_at >= :since_at) AND (:until_at IS NULL OR created_at < :until_at)
       AND score > 0
+    ORDER BY score DESC, id LIMIT :arm"""
+
+_FACTS: Final = """
+    SELECT id, {score} AS score FROM fact
+    WHERE owner = :owner AND superseded_at IS NULL AND score > 0
+      AND (:since_at IS NULL OR created_at >= :since_at) AND (:until_at IS NULL OR created_at < :until_at)
     ORDER BY score DESC, id LIMIT :arm"""
 
 
@@ -43,27 +50,34 @@ class LikeSearch:
             of_memories = bounds.filters.book_id is not None or bounds.filters.entity is not None
             if SearchSource.MEMORY in wanted:
                 found += await self._memories(keywords, bounds)
+            if SearchSource.FACT in wanted and not of_memories:
+                found += await self._facts(keywords, bounds)
             if SearchSource.NOTEBOOK in wanted and not of_memories:
                 found += await self._passages(keywords, bounds)
         return Found(SearchEngine.LIKE, tuple(found))
 
     async def _memories(self, keywords: Sequence[str], bounds: Bounds) -> list[FoundDocument]:
-        score = " + ".join(_CONTAINS.format(number) for number in range(len(keywords)))
         entity = bounds.filters.entity
-        rows = await self.engine.fetch(
-            _MEMORIES.format(score=score),
-            {
-                **bounds.parameters,
-                **{f"keyword{number}": f"%{_escaped(keyword)}%" for number, keyword in enumerate(keywords)},
-                "book_id": bounds.filters.book_id,
-                "entity_type": entity and entity.type.value,
-                "entity_id": entity and entity.id,
-                "arm": ARM,
-            },
-        )
-        return [
-            FoundDocument(SearchSource.MEMORY, id_, keyword=score / len(keywords)) for id_, score in cast("Any", rows)
-        ]
+        parameters = {
+            "book_id": bounds.filters.book_id,
+            "entity_type": entity and entity.type.value,
+            "entity_id": entity and entity.id,
+        }
+        rows = await self._scored(_MEMORIES, _MEMORY_TEXT, keywords, {**bounds.parameters, **parameters})
+        return [FoundDocument(SearchSource.MEMORY, id_, keyword=score) for id_, score in rows]
+
+    async def _facts(self, keywords: Sequence[str], bounds: Bounds) -> list[FoundDocument]:
+        rows = await self._scored(_FACTS, _FACT_TEXT, keywords, bounds.parameters)
+        return [FoundDocument(SearchSource.FACT, id_, keyword=score) for id_, score in rows]
+
+    async def _scored(
+        self, sql: str, text: str, keywords: Sequence[str], parameters: Mapping[str, object]
+    ) -> list[tuple[str, float]]:
+        """Ids, with the part of the keywords that stand in the text."""
+        score = " + ".join(_CONTAINS.format(text=text, number=number) for number in range(len(keywords)))
+        patterns = {f"keyword{number}": f"%{_escaped(keyword)}%" for number, keyword in enumerate(keywords)}
+        rows = await self.engine.fetch(sql.format(score=score), {**parameters, **patterns, "arm": ARM})
+        return [(id_, found / len(keywords)) for id_, found in cast("Any", rows)]
 
     async def _passages(self, keywords: Sequence[str], bounds: Bounds) -> list[FoundDocument]:
         folded = [fold(keyword) for keyword in keywords]

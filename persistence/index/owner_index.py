@@ -1,14 +1,16 @@
 """The index as one owner sees it: searching, who is named, and its state."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from domain.chat_ports import FactFinder
 from domain.errors import EmbedderUnavailableError, StorageUnavailableError
+from domain.hybrid import rank
 from domain.ports import IndexControl, SearchIndex
-from domain.search import Filters, Found, FoundDocument, IndexStatus, SearchEngine
+from domain.search import Filters, Found, FoundDocument, IndexStatus, SearchEngine, SearchSource
 from domain.segmentation import QueryTerms, grams_within, keywords, query_terms
 from persistence import sqlite
 from persistence.index import finder
@@ -37,7 +39,7 @@ _CONTAINING: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerIndex(SearchIndex, IndexControl):
+class OwnerIndex(SearchIndex, FactFinder, IndexControl):
     library: Library
     owner: str
     like: LikeSearch
@@ -50,6 +52,20 @@ class OwnerIndex(SearchIndex, IndexControl):
                 return await self._find(file, query, bounds)
         except IndexUnavailableError:
             return await self.like.find(keywords(query), bounds)
+
+    async def find_facts(self, terms: QueryTerms, others: Collection[str]) -> Mapping[str, float]:
+        bounds = Bounds(self.owner, Filters(frozenset({SearchSource.FACT})))
+        if not terms:
+            return {}
+        try:
+            async with self.library.at_present() as file:
+                numbers = await finder.numbers_of(file, self.owner, SearchSource.FACT, others)
+                words = await finder.by_words(file, terms, bounds, numbers)
+                documents = await finder.documents_of(file, self.owner, words)
+                found = Found(SearchEngine.KEYWORD, _found(documents, words, {}))
+        except IndexUnavailableError:
+            found = await self.like.find((*terms.terms, *terms.prefixes), bounds)
+        return {each.document.id: each.score for each in rank(found, len(found.documents))}
 
     async def named(self, book_id: str) -> Source:
         try:

@@ -34,7 +34,7 @@ Until = Annotated[date | None, strawberry.argument(description="Only what was cr
 
 @strawberry.type
 class SearchQueries:
-    @strawberry.field(description="Memories and passages of the notebook, by words and by meaning, best first.")
+    @strawberry.field(description="Memories, facts and passages of the notebook, by words and by meaning, best first.")
     async def search(
         self,
         info: Info,

@@ -7,6 +7,7 @@ import strawberry
 from domain import search
 from domain.usecases import search as searching
 from schema.enums import RebuildState, SearchEngine, SearchSource
+from schema.types.chat import Fact
 from schema.types.chunks import Span
 from schema.types.memories import Memory
 
@@ -45,7 +46,9 @@ class IndexStatus:
 @strawberry.type(description="Something that was found, and why.")
 class SearchHit:
     source: SearchSource = strawberry.field(description="What it is.")
-    id: strawberry.ID = strawberry.field(description="The memory's id; of a passage, its file and what stands there.")
+    id: strawberry.ID = strawberry.field(
+        description="The memory's or fact's id; of a passage, its file and what stands there."
+    )
     text: str = strawberry.field(description="All of its text.")
     snippet: str = strawberry.field(description="The part where most of the query stands, matches between **.")
     highlights: list[Span] = strawberry.field(description="Where in `text` words of the query stand, in code points.")
@@ -59,6 +62,7 @@ class SearchHit:
         description="How well the words fit: BM25 as a part of the best hit's, or the part of the keywords found."
     )
     memory: Memory | None = strawberry.field(description="The memory that was found.")
+    fact: Fact | None = strawberry.field(description="The fact that was found.")
     path: str | None = strawberry.field(description="The notebook file of a passage.")
     line: int | None = strawberry.field(description="Its first line there, counted from 1.")
 
@@ -74,6 +78,7 @@ class SearchHit:
             vector_score=hit.vector_score,
             keyword_score=hit.keyword_score,
             memory=None if hit.memory is None else Memory.from_domain(hit.memory),
+            fact=None if hit.fact is None else Fact.from_domain(hit.fact),
             path=hit.path,
             line=hit.line,
         )

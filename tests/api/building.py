@@ -16,6 +16,9 @@ Ref = dict[str, str]
 
 # Lists and counts only: looking at a memory this way does not count as an access.
 EVERYTHING = """{
+  facts(first: 50) { nodes { id key value confidence accessCount history { value } } }
+  workingMemory(sessionId: "s_1") { currentTopic contextVariables turnCount updatedAt }
+  memorySettings { enabled retrievalLimit evictionThreshold }
   notebook { content }
   dailyLogs(first: 5) { nodes { path content } }
   notebookVersions(first: 5) { nodes { version } }
@@ -108,9 +111,10 @@ def import_memories(client: Client, book: str, *memories: dict[str, Any]) -> Non
 
 
 def everything(client: Client) -> Any:
-    """All that the owner has, to compare before and after: the books, and beside them the notebook."""
+    """All that the owner has, to compare before and after: the books, and beside them notebook and chat memory."""
     answer = client.ask(EVERYTHING)
-    return answer.pop("books") | {"notebook": answer}
+    chat = {name: answer.pop(name) for name in ("facts", "workingMemory", "memorySettings")}
+    return answer.pop("books") | {"notebook": answer, "chat": chat}
 
 
 def attachments(client: Client, book: str) -> dict[str, list[Ref]]:

@@ -118,13 +118,27 @@ VALID: dict[str, Fields] = {
     "writeNotebook": {"content": "全部", "expectedVersion": EMPTY_VERSION},
     "writeDailyLog": {"date": "2026-01-31", "content": "全部"},
     "restoreNotebookVersion": {"version": EMPTY_VERSION},
+    "recordTurn": {"sessionId": "s_1", "messages": [{"role": "USER", "content": "言葉"}]},
+    "reportSessionEvent": {"sessionId": "s_1", "type": "COMPACTION_COMPLETE"},
+    "updateMemorySettings": {},
+}
+# Of those within others.
+VALID_PARTS: dict[str, Fields] = {
+    "AliasInput": {"name": "名"},
+    "EntityRefInput": REFS[0],
+    "ImportMemoryInput": TEXT,
+    "MessageInput": {"role": "USER", "content": "言葉"},
+    "TurnAnalysisInput": {},
+    "MemoryUpdateInput": {"shouldStore": True, "key": "鍵", "value": "値"},
 }
 
 WRONG: dict[str, list[Any]] = {
     "String": [5, 1.5, True, {}, ["x"], []],
     "ID": [1.5, True, {}, ["x"], []],
     "Int": ["5", 1.5, True, {}, 2**31, -(2**31) - 1, 2**63, 10**30, 1e300],
+    "Float": ["0.5", True, {}, [], "NaN"],
     "Boolean": ["true", 1, {}, [True]],
+    "JSON": [],
     "DateTime": [5, True, {}, "", "yesterday", "2026-13-01", "2026-01-32", "25:00", "0001-01-01T00:00:00+23:59"],
     "Date": [5, True, {}, [], "", "today", "2026-02-30", "2026-1-31", "20260131", "2026-W05-6", "2026-01-31T00:00"],
 }
@@ -148,6 +162,8 @@ def wrong_values(type_: GraphQLInputType) -> list[Any]:
         return nothing + [items for items in WRONG_LIST_ITEMS if named.name != "ID" or items in ([None], [[]])]
     if isinstance(named, GraphQLEnumType):
         return [*nothing, "NOPE", "character", 5, True, {}, []]
+    if isinstance(named, GraphQLInputObjectType):
+        return [*nothing, "x", 5, True, []]
     return nothing + WRONG[named.name]
 
 
@@ -157,14 +173,18 @@ def wrong_inputs(mutation: str, input_type: GraphQLInputObjectType, name: str) -
     values = wrong_values(type_)
     inner = get_named_type(type_)
     if isinstance(inner, GraphQLInputObjectType):
-        values += [[item] for item in wrong_items(inner)]
+        is_list = is_list_type(get_nullable_type(type_))
+        values += [[item] if is_list else item for item in wrong_items(inner)]
     return [VALID[mutation] | {name: value} for value in values]
 
 
 def wrong_items(input_type: GraphQLInputObjectType) -> Iterator[Fields]:
-    valid = {"AliasInput": {"name": "名"}, "EntityRefInput": REFS[0], "ImportMemoryInput": TEXT}[input_type.name]
+    valid = VALID_PARTS[input_type.name]
     for name, field in input_type.fields.items():
         yield from (valid | {name: value} for value in wrong_values(field.type))
+        inner = get_named_type(field.type)
+        if isinstance(inner, GraphQLInputObjectType):
+            yield from (valid | {name: item} for item in wrong_items(inner))
     yield valid | {"unknown": "x"}
 
 

@@ -11,8 +11,8 @@ import pytest
 from api.settings import Settings
 from domain.notebook import EMPTY_VERSION, version_of
 from tests.api.building import Owners, a_book, a_chapter, a_character, a_memory, a_term, everything, ref, serving_owners
-from tests.serving import Client, Server, running
-from tests.talking import connected
+from tests.serving import INPUT_TYPES, Client, Server, running
+from tests.talking import connected, wait_until
 
 TOKENS = {"t-alice": "alice", "t-bob": "bob", "t-alice-2": "alice"}
 NAMES = "{ books { nodes { name } } }"
@@ -217,11 +217,19 @@ ANSWERS_OF_NOTHING: dict[str, Any] = {
     "dailyLogs": {"dailyLogs": EMPTY_LIST},
     "notebookVersions": {"notebookVersions": EMPTY_LIST},
     "notebookVersion": {"notebookVersion": None, "other": None},
+    "recall": {"recall": []},
+    "facts": {"facts": EMPTY_LIST},
+    "systemPrompt": {"systemPrompt": {"text": ""}},
 }
 NOTHING = {
     "totalCount": 0,
     "nodes": [],
     "notebook": {"notebook": {"content": ""}, "dailyLogs": {"nodes": []}, "notebookVersions": {"nodes": []}},
+    "chat": {
+        "facts": {"nodes": []},
+        "workingMemory": None,
+        "memorySettings": {"enabled": True, "retrievalLimit": 5, "evictionThreshold": None},
+    },
 }
 
 # Names a term of either owner: each may see only their own in it.
@@ -255,7 +263,13 @@ QUERIES: dict[str, str] = {
         other: notebookVersion(version: "{version_of(b"Replaced by bob")}") {{ content }} }}""",
     "compareNotebookVersions": f"""{{
         compareNotebookVersions(fromVersion: "{version_of(b"Of everyone")}") {{ diff }} }}""",
+    "recall": '{ recall(message: "Which drink?") { fact { value } } }',
+    "facts": "{ facts { totalCount nodes { value } edges { node { value history { value } } } } }",
+    "workingMemory": '{ workingMemory(sessionId: "s_1") { currentTopic contextVariables } }',
+    "systemPrompt": '{ systemPrompt(message: "Which drink?", sessionId: "s_1") { text } }',
 }
+# Named by an id that each owner gets, or the same for all who have set nothing: tested by themselves.
+OTHER_QUERIES = {"indexStatus", "fact", "memorySettings"}
 
 MUTATIONS: dict[str, Mutation] = {
     "createBook": Mutation({"id": "book_2", "name": "new"}, f"book {{ {BOOK} }}", refusal=None),
@@ -292,7 +306,14 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "writeDailyLog": Mutation({"date": DAY, "content": "new"}, NOTEBOOK_FILE, refusal=None),
     "restoreNotebookVersion": Mutation({"version": version_of(b"Of everyone")}, NOTEBOOK_FILE),
+    "recordTurn": Mutation(
+        {"sessionId": "s_1", "messages": [{"role": "USER", "content": "new"}], "analysis": {"currentTopic": "new"}},
+        "workingMemory { currentTopic contextVariables } factWrites { fact { value } }",
+        refusal=None,
+    ),
+    "updateMemorySettings": Mutation({"retrievalLimit": 7}, "memorySettings { retrievalLimit }", refusal=None),
 }
+OTHER_MUTATIONS = {"rebuildIndex", "reportSessionEvent", "deleteFact", "clearFacts"}
 
 
 def fill(client: Client, owner: str) -> None:
@@ -303,6 +324,7 @@ def fill(client: Client, owner: str) -> None:
     a_chapter(client, "book_1", "chap_1", name=f"Chapter of {owner}")
     a_memory(client, "book_1", "mem_1", *REFS, content=f"Ann: secret of {owner}", summary=f"Summary of {owner}")
     a_memory(client, "book_1", "mem_keyword", content=f"Ann met {owner}", summary=f"Keyword of {owner}")
+    record_turn(client, owner)
     client.mutate("appendDailyLog", "file { path }", entry=f"Log of {owner}", date=DAY)
     version = EMPTY_VERSION
     for content in ("Of everyone", f"Replaced by {owner}", f"Fact of {owner}"):
@@ -310,12 +332,29 @@ def fill(client: Client, owner: str) -> None:
         version = written["file"]["version"]
 
 
+def record_turn(client: Client, owner: str) -> str:
+    """Answers the id of the fact that it leaves."""
+    payload = client.mutate(
+        "recordTurn",
+        "factWrites { fact { id } }",
+        sessionId="s_1",
+        messages=[{"role": "USER", "content": f"My name is {owner.title()}."}],
+        analysis={
+            "currentTopic": f"Topic of {owner}",
+            "contextVariables": {"place": f"Place of {owner}"},
+            "memoryUpdate": {"shouldStore": True, "key": "drink", "value": f"Tea of {owner}"},
+        },
+    )
+    ((fact_id,),) = (write["fact"].values() for write in payload["factWrites"])
+    return str(fact_id)
+
+
 def run(client: Client, name: str) -> httpx.Response:
     mutation = MUTATIONS[name]
     if name.startswith("delete"):
         document = f"mutation($id: ID!) {{ {name}(id: $id) {{ {mutation.selection} {PROBLEMS} }} }}"
         return client.post(document, **mutation.input)
-    input_type = "AttachMemoriesInput" if name == "detachMemories" else f"{name[0].upper()}{name[1:]}Input"
+    input_type = INPUT_TYPES.get(name, f"{name[0].upper()}{name[1:]}Input")
     document = f"mutation($input: {input_type}!) {{ {name}(input: $input) {{ {mutation.selection} {PROBLEMS} }} }}"
     return client.post(document, input=mutation.input)
 
@@ -323,9 +362,54 @@ def run(client: Client, name: str) -> httpx.Response:
 def test_every_root_field_is_walked(alice: Client) -> None:
     schema = alice.ask(ROOT_FIELDS)["__schema"]
 
-    assert {each["name"] for each in schema["queryType"]["fields"]} == {*QUERIES, "indexStatus"}
-    assert {each["name"] for each in schema["mutationType"]["fields"]} == {*MUTATIONS, "rebuildIndex"}
+    assert {each["name"] for each in schema["queryType"]["fields"]} == {*QUERIES, *OTHER_QUERIES}
+    assert {each["name"] for each in schema["mutationType"]["fields"]} == {*MUTATIONS, *OTHER_MUTATIONS}
     assert {each["name"] for each in schema["subscriptionType"]["fields"]} == {"indexStatusChanged"}
+
+
+def test_fact_of_another_owner_can_be_neither_read_nor_deleted(alice: Client, bob: Client) -> None:
+    of_alice = record_turn(alice, "alice")
+    record_turn(bob, "bob")
+    before = everything(alice)
+
+    shown = bob.ask("query($id: ID!) { fact(id: $id) { value } }", id=of_alice)
+    refusal = bob.delete("deleteFact", of_alice)
+    rest = bob.http.get(f"/memory/long-term/{of_alice}"), bob.http.delete(f"/memory/long-term/{of_alice}")
+
+    assert shown == {"fact": None}
+    assert [problem["code"] for problem in refusal["problems"]] == ["NOT_FOUND"]
+    assert [answer.status_code for answer in rest] == [404, 404]
+    assert everything(alice) == before
+
+
+def test_clearing_facts_takes_those_of_its_owner_alone(alice: Client, bob: Client) -> None:
+    record_turn(alice, "alice")
+    record_turn(bob, "bob")
+    before = everything(alice)
+
+    cleared = bob.ask("mutation { clearFacts { deletedCount } }")["clearFacts"]
+
+    assert cleared == {"deletedCount": 1}
+    assert everything(bob)["chat"]["facts"] == {"nodes": []}
+    assert everything(alice) == before
+
+
+def test_settings_are_those_of_their_owner(alice: Client, bob: Client) -> None:
+    alice.mutate("updateMemorySettings", "memorySettings { enabled }", enabled=False)
+
+    assert alice.ask("{ memorySettings { enabled } }") == {"memorySettings": {"enabled": False}}
+    assert bob.ask("{ memorySettings { enabled } }") == {"memorySettings": {"enabled": True}}
+
+
+def test_what_is_said_in_sessions_of_one_name_is_learned_by_each_owner_alone(alice: Client, bob: Client) -> None:
+    for client, owner in ((alice, "alice"), (bob, "bob")):
+        record_turn(client, owner)
+
+    alice.mutate("reportSessionEvent", "action", sessionId="s_1", type="COMPACTION_START")
+    wait_until(lambda: "Alice" in alice.ask("{ notebook { content } }")["notebook"]["content"])
+
+    assert bob.ask("{ notebook { content } }") == {"notebook": {"content": ""}}
+    assert "Bob" not in alice.ask("{ notebook { content } }")["notebook"]["content"]
 
 
 def test_status_of_the_index_counts_what_its_owner_has(alice: Client, bob: Client) -> None:
