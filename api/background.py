@@ -59,8 +59,9 @@ class Background:
 
     async def _look_once(self) -> None:
         now = self.clock()
-        for owner, session_id in await self.agenda.ended(now):
-            await self.use_cases(owner).sessions.end(session_id)
+        while ended := await self.agenda.ended(now):
+            for owner, session_id in ended:
+                await self.use_cases(owner).sessions.end(session_id)
         for owner, session_id in await self.agenda.waiting(now):
             self.learn(owner, session_id)
         await self.agenda.drop_old_turns(now)

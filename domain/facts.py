@@ -118,15 +118,14 @@ def _comparable(value: Json) -> object:
     raise TypeError(f"{type(value)} is not of JSON")
 
 
-def texts_in(value: Json) -> Iterator[str]:
-    """Every text in a value, names of fields included."""
+def texts_in(value: Json, name: str = "") -> Iterator[str]:
+    """Every part of a value in words, behind the name of the field it stands in."""
     match value:
-        case str():
-            yield value
         case dict():
-            for name, each in value.items():
-                yield name
-                yield from texts_in(each)
+            for field, each in value.items():
+                yield from texts_in(each, field)
         case list():
             for each in value:
-                yield from texts_in(each)
+                yield from texts_in(each, name)
+        case _:
+            yield f"{name}: {value_text(value)}" if name else value_text(value)

@@ -77,3 +77,32 @@ def why_not_yet(learning: Learning, messages: int, settings: MemorySettings, now
     if 0 <= since < settings.extraction_interval_seconds:
         return f"{since:.0f} of {settings.extraction_interval_seconds} s since the last time"
     return None
+
+
+class SessionEventType(StrEnum):
+    STREAM_IDLE = "stream_idle"
+    USAGE_INFO = "usage_info"
+    COMPACTION_START = "compaction_start"
+    COMPACTION_COMPLETE = "compaction_complete"
+
+
+class SessionAction(StrEnum):
+    NONE = "none"
+    EXTRACTION_STARTED = "extraction_started"
+    EXTRACTION_SKIPPED = "extraction_skipped"
+    FLUSH_STARTED = "flush_started"
+    FLUSH_SKIPPED = "flush_skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    session_id: str
+    type: SessionEventType
+    used_tokens: int | None = None
+    token_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    action: SessionAction
+    reason: str | None = None

@@ -5,7 +5,6 @@ from typing import TypeAlias
 import strawberry
 
 from domain import chunk_context, entities, facts, memories, search, sessions, story_time, translation_check
-from domain.usecases import sessions as reporting
 
 EntityType: TypeAlias = entities.EntityType
 Retrieval: TypeAlias = memories.Retrieval
@@ -20,8 +19,8 @@ FactCategory: TypeAlias = facts.FactCategory
 FactSource: TypeAlias = facts.FactSource
 WriteOutcome: TypeAlias = facts.WriteOutcome
 MessageRole: TypeAlias = sessions.MessageRole
-SessionEventType: TypeAlias = reporting.SessionEventType
-SessionAction: TypeAlias = reporting.SessionAction
+SessionEventType: TypeAlias = sessions.SessionEventType
+SessionAction: TypeAlias = sessions.SessionAction
 
 strawberry.enum(EntityType, description="What a memory can be attached to.")
 strawberry.enum(

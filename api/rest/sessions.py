@@ -11,8 +11,8 @@ from api.responses import json_response
 from api.rest.serving import rest_endpoint
 from domain import memory_settings
 from domain.memory_settings import MemorySettings
+from domain.sessions import SessionEvent, SessionEventType
 from domain.usecases import UseCases
-from domain.usecases.sessions import SessionEvent, SessionEventType
 from schema.problems import camel_case
 
 # As hosts name them, and as GraphQL does.

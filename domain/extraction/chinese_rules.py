@@ -82,6 +82,7 @@ RULES: Final = (
         rf"我{_FILL}(?P<rest>(?:不(?:太|大|怎么|是很|是太|是特别)?|从来?不|没那么|并不)(?:喜欢|爱|喜爱|习惯){_IT})",
     ),
     _rule(PREFERENCES, rf"我{_FILL}(?P<rest>{_VERY}(?:喜欢|喜爱|爱|讨厌|不喜欢)的[^是]{{0,12}}是(?P<what>.+))"),
+    _rule(PREFERENCES, r"(?P<it>[^我]+)是我(?P<rest>最(?:喜欢|喜爱|爱|讨厌)的[^，]{1,10})", "{it}是{user}{rest}"),
     _rule(PREFERENCES, r"我(?P<rest>的(?:最爱|爱好|兴趣爱好|兴趣|业余爱好)(?:就?是|有|包括)(?P<it>.+))"),
     _rule(PREFERENCES, rf"我{_FILL}(?P<rest>对(?P<it>.+?){_VERY}(?:不感|感|有|没有|没)兴趣)"),
     _rule(HEALTH, rf"我{_FILL}(?P<rest>对(?P<it>[^不没]+?)(?:严重|有点儿?|有些|轻微|重度|会|都)*过敏)"),

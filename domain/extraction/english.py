@@ -33,7 +33,7 @@ _DOUBT: Final = re.compile(
 )
 
 _LEAD: Final = re.compile(
-    r"(?:(?:well|so|also|and|but|oh|ah|hi|hello|hey|there|yes|yeah|yep|no|nope|ok|okay|hmm+|wow|haha|actually"
+    r"^(?:(?:well|so|also|and|but|oh|ah|hi|hello|hey|there|yes|yeah|yep|no|nope|ok|okay|hmm+|wow|haha|actually"
     r"|honestly"
     r"|personally|basically|generally|btw|by the way|in fact|to be honest|tbh|fyi|anyway|however|plus|besides|since"
     r"|because|though|although|while|now|currently|these days|nowadays|just so you know|speaking of [\w-]+|sure|right"
@@ -176,7 +176,7 @@ def _facts(clauses: list[str]) -> Iterator[Learned]:
     """Behind a statement about the user, a clause without a subject goes on with it."""
     is_about_user = False
     for clause in clauses:
-        said = _LEAD.sub("", clause, count=1) if _LEAD.match(clause) else clause
+        said = _LEAD.sub("", clause)
         goes_on = is_about_user and not _COMPARES.match(clause)
         fact = _stated(said) or (_stated(f"I {said}") if goes_on else None)
         is_about_user = fact is not None and fact.category != PEOPLE

@@ -108,7 +108,7 @@ RULES: Final = (
     ),
     _rule(
         PREFERENCES,
-        rf"I {_NEVER} {_VERY}(?P<verb>like|love|enjoy|care for|care about) {_IT}",
+        rf"I {_VERY}{_NEVER} {_VERY}(?P<verb>like|love|enjoy|care for|care about) {_IT}",
         "User doesn't {verb} {it}",
     ),
     _rule(
@@ -130,6 +130,11 @@ RULES: Final = (
         PREFERENCES,
         rf"my (?:(?:absolute|all-time|personal) )?(?P<what>(?:least )?favou?rite(?: [\w'-]+){{1,4}}?) "
         rf"(?P<is>is|are|has always been) (?:definitely |probably |actually |always )?{_IT}",
+        "User's {what} {is} {it}",
+    ),
+    _rule(
+        PREFERENCES,
+        r"(?P<it>.+) (?P<is>is|are) my (?:absolute |all-time )?(?P<what>(?:least )?favou?rite(?: [\w'-]+){0,3})",
         "User's {what} {is} {it}",
     ),
     _rule(

@@ -8,7 +8,7 @@ from typing import Final
 from domain.extraction import Learned, chinese, english, japanese
 from domain.extraction.sentences import MAX_MESSAGE_LENGTH, Sentence, spoken_in
 from domain.ports import Extractor
-from domain.secrets import SECRET_MARK, without_secrets
+from domain.secrets import SECRET_MARK, holds_secret, without_secrets
 from domain.sessions import Message, MessageRole
 from domain.text import fold
 
@@ -44,7 +44,10 @@ def _stated_in(content: str) -> Iterator[Learned]:
     for sentence in spoken.sentences:
         if SECRET_MARK not in spoken.with_quotations(sentence.text):
             for fact in _first_that_states(sentence):
-                yield Learned(_as_line(spoken.with_quotations(fact.fact)), fact.category)
+                line = _as_line(spoken.with_quotations(fact.fact))
+                # Characters that are not seen may have hidden one until now.
+                if not holds_secret(line):
+                    yield Learned(line, fact.category)
 
 
 def _first_that_states(sentence: Sentence) -> tuple[Learned, ...]:

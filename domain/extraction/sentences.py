@@ -74,9 +74,10 @@ class Spoken:
 
 
 def spoken_in(message: str) -> Spoken:
-    """Without code, quoted lines, and texts that the user hands over behind a colon."""
-    if len(message) > MAX_MESSAGE_LENGTH:
-        return Spoken("", (), ())
+    """Without code, quoted lines, and texts that the user hands over behind a colon.
+
+    A message has at most MAX_MESSAGE_LENGTH characters: there are stand-ins for all that it can quote.
+    """
     plain = _APOSTROPHE.sub("'", _UNSEEN.sub("", _LINE_BREAK.sub("\n", message)))
     text, quotations = _without_quotations("\n".join(_own_lines(plain)))
     spoken = Spoken(text, (), quotations)

@@ -37,8 +37,9 @@ class Facts:
 
     async def history(self, fact: Fact) -> tuple[Fact, ...]:
         """What held before for its key, the last first."""
-        earlier = await self.store.history(same_key(fact.key))
-        return tuple(each for each in earlier if each.id != fact.id and each.created_at <= fact.created_at)
+        superseded = await self.store.history(same_key(fact.key))
+        ids = [each.id for each in superseded]
+        return superseded[ids.index(fact.id) + 1 :] if fact.id in ids else superseded
 
     async def list_all(self, category: FactCategory | None, page: PageRequest) -> Page[Fact]:
         return await self.store.list_facts(category, page)

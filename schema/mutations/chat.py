@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from domain import sessions
-from domain.usecases import sessions as reporting
+from domain import sessions, turns
 from schema.context import Info
 from schema.enums import FactCategory, FactSource, MessageRole, SessionEventType
 from schema.payloads import (
@@ -44,10 +43,8 @@ class MemoryUpdateInput:
     )
     source: FactSource | None = strawberry.field(default=None, description="USER_STATED when left out.")
 
-    def to_domain(self) -> reporting.MemoryUpdate:
-        return reporting.MemoryUpdate(
-            self.should_store, self.category, self.key, self.value, self.confidence, self.source
-        )
+    def to_domain(self) -> turns.MemoryUpdate:
+        return turns.MemoryUpdate(self.should_store, self.category, self.key, self.value, self.confidence, self.source)
 
 
 @strawberry.input(description="What the host's own model said about the turn; each part is optional.")
@@ -61,9 +58,9 @@ class TurnAnalysisInput:
     emotion: str | None = strawberry.field(default=None, description="The user's.")
     memory_update: MemoryUpdateInput | None = strawberry.field(default=None, description="What is worth keeping.")
 
-    def to_domain(self) -> reporting.TurnAnalysis:
+    def to_domain(self) -> turns.TurnAnalysis:
         update = None if self.memory_update is None else self.memory_update.to_domain()
-        return reporting.TurnAnalysis(self.current_topic, self.context_variables, self.emotion, update)
+        return turns.TurnAnalysis(self.current_topic, self.context_variables, self.emotion, update)
 
 
 @strawberry.input(description="One turn of a session.")
@@ -77,12 +74,12 @@ class RecordTurnInput:
     )
     analysis: TurnAnalysisInput | None = strawberry.field(default=None, description="What it was about.")
 
-    def to_domain(self) -> reporting.Turn:
-        return reporting.Turn(
+    def to_domain(self) -> turns.Turn:
+        return turns.Turn(
             str(self.session_id),
             [message.to_domain() for message in self.messages],
             None if self.turn_id is None else str(self.turn_id),
-            reporting.TurnAnalysis() if self.analysis is None else self.analysis.to_domain(),
+            turns.TurnAnalysis() if self.analysis is None else self.analysis.to_domain(),
         )
 
 
@@ -93,8 +90,8 @@ class SessionEventInput:
     used_tokens: int | None = strawberry.field(default=None, description="How full the context is, with USAGE_INFO.")
     token_limit: int | None = strawberry.field(default=None, description="How much it holds, with USAGE_INFO.")
 
-    def to_domain(self) -> reporting.SessionEvent:
-        return reporting.SessionEvent(str(self.session_id), self.type, self.used_tokens, self.token_limit)
+    def to_domain(self) -> sessions.SessionEvent:
+        return sessions.SessionEvent(str(self.session_id), self.type, self.used_tokens, self.token_limit)
 
 
 @strawberry.input(description="Changes of the settings; what is left out stays.")
