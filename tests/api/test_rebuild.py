@@ -1,5 +1,6 @@
 """The index is built anew while search goes on, by the server or beside it, and whoever is killed meanwhile."""
 
+import asyncio
 import contextlib
 import random
 import shutil
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.composition import open_service
+from api.settings import LOCAL_OWNER, Settings
 from tests.api.building import a_memory
 from tests.api.test_search_ladder import (
     ANSWERS,
@@ -190,6 +192,23 @@ def test_a_rebuild_asked_for_as_soon_as_one_has_completed_is_begun(tmp_path: Pat
         for _ in range(20):
             assert client.ask(REBUILD)["rebuildIndex"]["indexStatus"]["state"] == "RUNNING"
             assert wait_for_a_build(client)["state"] == "COMPLETED"
+
+
+def test_a_service_that_is_stopped_at_any_moment_of_a_rebuild_leaves_no_thread(tmp_path: Path) -> None:
+    """One that is left keeps the process alive."""
+
+    async def rebuild_and_stop(after: float) -> None:
+        async with open_service(Settings(data_dir=tmp_path, embedder="none")) as service:
+            await service.use_cases(LOCAL_OWNER).index.rebuild()
+            await asyncio.sleep(after)
+
+    before = set(threading.enumerate())
+    for number in range(60):
+        asyncio.run(rebuild_and_stop(number / 1_000))
+
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 def test_the_command_builds_beside_a_server_that_shows_it_and_takes_it_over(data_dir: Path) -> None:
