@@ -35,6 +35,7 @@ from tests.api.test_search_ladder import (
 )
 from tests.api.test_serve_command import COMMAND, Command, environment, run, serving
 from tests.serving import Client, running
+from tests.waiting import PATIENCE_SECONDS, join
 
 # So many that building their index takes seconds.
 MANY = 1_500
@@ -93,7 +94,7 @@ class Searches:
             yield self
         finally:
             self._stopping.set()
-            thread.join()
+            join(thread)
 
 
 @contextlib.contextmanager
@@ -109,7 +110,7 @@ def reindexing(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def wait_until_half_way(client: Client) -> Any:
@@ -298,7 +299,7 @@ def test_a_server_killed_during_a_rebuild_comes_back_with_right_answers(data_dir
         a_memory(client, "book_1", "mem_late", summary="late", content="a clarinet")
         client.delete("deleteMemory", "m2")
         command.process.kill()
-        command.process.wait()
+        command.process.wait(PATIENCE_SECONDS)
 
     with serving(data_dir, **BY_KEYWORDS) as command, command.client() as client:
         assert answers(client) == ANSWERS
@@ -321,7 +322,7 @@ def test_half_an_index_of_a_database_that_was_put_back_is_not_gone_on_with(data_
         start_rebuild(client)
         wait_until_half_way(client)
         command.process.kill()
-        command.process.wait()
+        command.process.wait(PATIENCE_SECONDS)
     for file in data_dir.glob("loregraph.db*"):
         file.unlink()
     shutil.copy(backup, data_dir / "loregraph.db")
