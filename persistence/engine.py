@@ -85,12 +85,13 @@ class Engine:
             await prepare(writer, path)
             while len(opened) <= readers:
                 opened.append(await sqlite.connect(path, read_only=True))
+            at_hand = sqlite.open_connection(path, read_only=True)
         except BaseException:
             for db in opened:
                 await db.close()
             raise
         reading = opened[1:]
-        engine = cls(path, writer, reading, sqlite.open_connection(path, read_only=True), max_group)
+        engine = cls(path, writer, reading, at_hand, max_group)
         for reader in reading:
             engine._idle.put_nowait(reader)
         engine._writing = asyncio.create_task(engine._write_until_closed(), name="sqlite-writer")

@@ -65,7 +65,9 @@ class NotebookWatch:
         with suppress(TimeoutError):
             while True:
                 self._moved.clear()
-                await asyncio.wait_for(self._moved.wait(), self.quiet_seconds)
+                # Before Python 3.12, `wait_for` forgets that it was cancelled if a change comes at the same moment.
+                async with asyncio.timeout(self.quiet_seconds):
+                    await self._moved.wait()
 
     async def _tell(self, seen: _Snapshot, on_settled: OnSettled) -> _Snapshot:
         present = await asyncio.to_thread(self._look, seen)

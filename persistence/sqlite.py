@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,17 @@ def is_storage_failure(error: Exception) -> bool:
 
 
 async def connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
+    """Cancelled, it is closed first: a thread left behind would keep the process alive, or outlive the loop."""
+    connecting = asyncio.create_task(_connect(path, read_only=read_only))
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        with suppress(Error):
+            await (await connecting).close()
+        raise
+
+
+async def _connect(path: Path, *, read_only: bool) -> aiosqlite.Connection:
     # Opened first: a thread that aiosqlite started for a connection that fails would outlive the loop.
     connection = await asyncio.to_thread(open_connection, path, read_only=read_only)
     db = await aiosqlite.Connection(lambda: connection, iter_chunk_size=64)

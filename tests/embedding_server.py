@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 
 from tests.fakes import hashed_numbers
+from tests.serving import start
+from tests.waiting import join
 
 DIMENSIONS = 48
 MODEL = "hash-48"
@@ -161,17 +162,14 @@ class EmbeddingServer:
         routes = [Route("/{where}/embeddings", self._answer, methods=["POST"])]
         config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=False, lifespan="off")
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [sock]})
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            time.sleep(0.005)
+        self._thread = start(self._server, sock)
 
     def stop(self) -> None:
         """From now on connections are refused."""
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
             self._server.force_exit = True
-            self._thread.join()
+            join(self._thread)
         self._server = self._thread = None
 
     async def _answer(self, request: Request) -> Response:

@@ -1,6 +1,7 @@
 """A real HTTP server for tests: the application under uvicorn on a free port, in a thread of its own."""
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 
 from api.composition import now
 from api.main import listen
 from api.server import build_server
 from api.settings import Settings
 from domain.ports import Clock
+from tests.waiting import PATIENCE_SECONDS, join
 
 _PROBLEMS = "problems { code message path }"
 INPUT_TYPES = {"detachMemories": "AttachMemoriesInput", "reportSessionEvent": "SessionEventInput"}
@@ -68,12 +71,20 @@ class Server:
 def running(settings: Settings, sample: Path | None = None, clock: Clock = now) -> Iterator[Server]:
     sock = listen("127.0.0.1", 0)
     server = build_server(settings, sample, clock)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
-    thread.start()
+    thread = start(server, sock)
     try:
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
         yield Server(f"http://127.0.0.1:{sock.getsockname()[1]}", settings.data_dir)
     finally:
         server.should_exit = True
-        thread.join()
+        join(thread)
+
+
+def start(server: uvicorn.Server, sock: socket.socket) -> threading.Thread:
+    """The thread in which it serves by now; when it does not stop, the tests go on without it."""
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, name="the server", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not server.started and thread.is_alive():
+        assert time.monotonic() < deadline, "the server has not started"
+        time.sleep(0.005)
+    return thread

@@ -104,16 +104,12 @@ def _read_integer(schema: JsonSchema, given: int, path: Path) -> int:
     return given
 
 
-def _read_boolean(_: JsonSchema, given: bool, __: Path) -> bool:  # noqa: FBT001
-    return given
-
-
 _READERS: Final[Mapping[str, Callable[[JsonSchema, Any, Path], Any]]] = {
     "object": _read_object,
     "array": _read_array,
     "string": _read_string,
     "integer": _read_integer,
-    "boolean": _read_boolean,
+    "boolean": lambda _, given, __: given,
 }
 
 
@@ -142,14 +138,10 @@ def _decoded(value: object) -> object:
         return value
 
 
-def _as_it_is(value: object) -> object:
-    return value
-
-
 _MEANT: Final[Mapping[str, Callable[[object], object]]] = {
     "object": _decoded,
     "array": _meant_as_list,
-    "string": _as_it_is,
+    "string": lambda value: value,
     "integer": _meant_as_integer,
     "boolean": _meant_as_boolean,
 }

@@ -9,9 +9,9 @@ from api.tools.looking_up import listed
 from api.tools.memory_tools import MEMORY_TOOLS
 from api.tools.notebook_tools import NOTEBOOK_TOOLS
 from api.tools.tool import CallRefusedError, Tool, refusal
-from domain.entities import EntityType
+from domain.entities import Book, EntityType
 from domain.errors import DomainError, EntityNotFoundError, MemoryNotFoundError
-from domain.paging import PageRequest
+from domain.paging import Page, PageRequest
 from domain.usecases import UseCases
 from schema.problems import Problem, ProblemCode, camel_case, problem_of
 
@@ -39,29 +39,31 @@ async def call_tool(name: str, use_cases: UseCases, arguments: object) -> object
     try:
         return await tool.run(use_cases, read_arguments(tool, arguments))
     except DomainError as error:
-        advice = await _advice(error, use_cases)
-        problem = _in_argument_names(error)
-        problem.message = f"{tool.name}: {problem.message} {advice}".rstrip()
-        raise CallRefusedError(problem) from error
+        raise CallRefusedError(_problem(tool, error, await _advice(error, use_cases))) from error
 
 
-def _in_argument_names(error: DomainError) -> Problem:
-    """Problems name fields as GraphQL has them; a model knows the arguments it has sent."""
+def _problem(tool: Tool, error: DomainError, advice: str) -> Problem:
+    """Elsewhere problems name fields as GraphQL has them; a model knows the arguments it has sent."""
     problem = problem_of(error)
     message = problem.message
     for name in error.path[:1]:
         message = message.replace(camel_case(name), name, 1)
-    return Problem(code=problem.code, message=message, path=list(error.path))
+    return Problem(code=problem.code, message=f"{tool.name}: {message} {advice}".rstrip(), path=list(error.path))
 
 
 async def _advice(error: DomainError, use_cases: UseCases) -> str:
     """What to call to find what was not there."""
     match error:
         case EntityNotFoundError() if error.ref.type is EntityType.BOOK:
-            books = (await use_cases.entities.books(PageRequest(SHOWN_BOOKS))).items
-            return f"The books there are: {listed(books)}." if books else "There are no books yet."
+            return _books(await use_cases.entities.books(PageRequest(SHOWN_BOOKS)))
         case EntityNotFoundError():
             return _HOW_TO_FIND[error.ref.type]
         case MemoryNotFoundError():
             return _HOW_TO_FIND_A_MEMORY
     return ""
+
+
+def _books(page: Page[Book]) -> str:
+    if not page.items:
+        return "There are no books yet."
+    return f"The books there are: {listed(page.items)}{' and others' if page.has_next else ''}."

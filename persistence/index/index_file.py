@@ -19,6 +19,7 @@ from persistence.embedding.vectors import FLOAT_BYTES
 from persistence.engine import Engine, Transaction
 from persistence.index.index_schema import SCHEMA, TABLES, VECTORS, VECTORS_BY_SCOPE
 from persistence.index.scopes import scope_of, scope_tokens, term_prefix
+from persistence.index.tasks import finish
 from persistence.index.truth import Key
 from persistence.mapping import json_of, to_microseconds
 
@@ -84,7 +85,7 @@ class Batch:
 
 @dataclass
 class IndexFile:
-    """Open with `open_index`, borrow with `in_use`, and close: it waits for the last borrower."""
+    """Open with `open_index`, borrow with `in_use`, and close: it waits for the last borrower, cancelled or not."""
 
     engine: Engine
     meta: dict[str, Any]
@@ -146,6 +147,9 @@ class IndexFile:
         await self.engine.forget()
 
     async def close(self) -> None:
+        await finish(self._close())
+
+    async def _close(self) -> None:
         while self._users:
             self._unused.clear()
             await self._unused.wait()
@@ -227,7 +231,11 @@ async def create_index(path: Path, meta: Mapping[str, object]) -> IndexFile:
     async def begin(transaction: Transaction) -> None:
         await transaction.execute_many(_PUT_META, list(meta.items()))
 
-    await engine.write(begin)
+    try:
+        await engine.write(begin)
+    except BaseException:
+        await engine.close()
+        raise
     return IndexFile(engine, dict(meta), has_vectors=False)
 
 

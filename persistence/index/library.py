@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -42,6 +43,10 @@ _log: Final = structlog.get_logger(__name__)
 
 class IndexUnavailableError(Exception):
     """There is no index to be asked; the texts themselves can be."""
+
+
+class ForeignIndexError(Exception):
+    """It was made for something else than what it is to serve now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +195,9 @@ class Library:
         if path is None or is_open:
             return
         try:
-            file = await open_index(path)
-        except (sqlite.Error, UnreadableDatabaseError, DamagedIndexError) as error:
+            file = await self._open_ours(path)
+        except (sqlite.Error, UnreadableDatabaseError, DamagedIndexError, ForeignIndexError) as error:
             self._now_in_trouble(str(error))
-            return
-        if reason := await self._why_not_ours(file):
-            await file.close()
-            self._now_in_trouble(reason)
             return
         before, self._file = self._file, file
         self._trouble = self._vector_trouble = None
@@ -209,13 +210,22 @@ class Library:
         _log.info("index_opened", file=path.name, engine=self.engine.value)
         await asyncio.to_thread(self.generations.remove_older, path)
 
-    async def _why_not_ours(self, file: IndexFile) -> str | None:
+    async def _open_ours(self, path: Path) -> IndexFile:
+        """Raises ForeignIndexError, and what `open_index` does."""
+        file = await open_index(path)
+        try:
+            await self._check_that_it_is_ours(file)
+        except BaseException:
+            await file.close()
+            raise
+        return file
+
+    async def _check_that_it_is_ours(self, file: IndexFile) -> None:
         for name in ("format", "database"):
             if file.meta.get(name) != self._identity[name]:
-                return f"it was made for another {name}"
+                raise ForeignIndexError(f"it was made for another {name}")
         if file.applied > await self.truth.newest_change():
-            return "it knows of changes that the database does not"
-        return None
+            raise ForeignIndexError("it knows of changes that the database does not")
 
     def _is_of_embedder(self, file: IndexFile) -> bool:
         return bool(file.meta.get("embedder") == self._identity["embedder"])

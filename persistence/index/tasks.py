@@ -21,12 +21,23 @@ class Tasks:
         return task
 
     async def end(self) -> None:
-        running = set(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        # Again for what one of them has begun as it ended.
+        while running := set(self._running):
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("background_work_failed", task=task.get_name(), exc_info=error)
+
+
+async def finish(work: Coroutine[Any, Any, None]) -> None:
+    """Whoever is cancelled here is so only once the work has ended."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

@@ -25,6 +25,7 @@ from tests.api.test_search_ladder import (
 )
 from tests.api.test_serve_command import Command, environment, serving
 from tests.serving import Client, running
+from tests.waiting import join
 
 BY_KEYWORDS = {"LOREGRAPH_EMBEDDER": "none"}
 
@@ -186,7 +187,7 @@ def live(command: Command, client: Client, life: Life, enough: int) -> Life:
         assert life.acknowledgements.acquire(timeout=60)
     command.process.kill()
     for writer in writers:
-        writer.join()
+        join(writer)
     return life
 
 

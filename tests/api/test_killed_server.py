@@ -11,6 +11,7 @@ import httpx
 from persistence import sqlite
 from tests.api.test_serve_command import Command, serving
 from tests.serving import Client
+from tests.waiting import join
 
 # tests/api/test_index_follows.py goes on for fifty; here it is about imports.
 ROUNDS = 8
@@ -70,7 +71,7 @@ def write_until_killed(command: Command, client: Client, book_id: str, enough: i
         assert sent.acknowledgements.acquire(timeout=60)
     command.process.kill()
     for writer in writers:
-        writer.join()
+        join(writer)
     return sent
 
 

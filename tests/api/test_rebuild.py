@@ -1,5 +1,6 @@
 """The index is built anew while search goes on, by the server or beside it, and whoever is killed meanwhile."""
 
+import asyncio
 import contextlib
 import random
 import shutil
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.composition import open_service
+from api.settings import LOCAL_OWNER, Settings
 from tests.api.building import a_memory
 from tests.api.test_search_ladder import (
     ANSWERS,
@@ -33,6 +35,7 @@ from tests.api.test_search_ladder import (
 )
 from tests.api.test_serve_command import COMMAND, Command, environment, run, serving
 from tests.serving import Client, running
+from tests.waiting import PATIENCE_SECONDS, join
 
 # So many that building their index takes seconds.
 MANY = 1_500
@@ -91,7 +94,7 @@ class Searches:
             yield self
         finally:
             self._stopping.set()
-            thread.join()
+            join(thread)
 
 
 @contextlib.contextmanager
@@ -107,7 +110,7 @@ def reindexing(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def wait_until_half_way(client: Client) -> Any:
@@ -190,6 +193,23 @@ def test_a_rebuild_asked_for_as_soon_as_one_has_completed_is_begun(tmp_path: Pat
         for _ in range(20):
             assert client.ask(REBUILD)["rebuildIndex"]["indexStatus"]["state"] == "RUNNING"
             assert wait_for_a_build(client)["state"] == "COMPLETED"
+
+
+def test_a_service_that_is_stopped_at_any_moment_of_a_rebuild_leaves_no_thread(tmp_path: Path) -> None:
+    """One that is left keeps the process alive."""
+
+    async def rebuild_and_stop(after: float) -> None:
+        async with open_service(Settings(data_dir=tmp_path, embedder="none")) as service:
+            await service.use_cases(LOCAL_OWNER).index.rebuild()
+            await asyncio.sleep(after)
+
+    before = set(threading.enumerate())
+    for number in range(60):
+        asyncio.run(rebuild_and_stop(number / 1_000))
+
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 def test_the_command_builds_beside_a_server_that_shows_it_and_takes_it_over(data_dir: Path) -> None:
@@ -279,7 +299,7 @@ def test_a_server_killed_during_a_rebuild_comes_back_with_right_answers(data_dir
         a_memory(client, "book_1", "mem_late", summary="late", content="a clarinet")
         client.delete("deleteMemory", "m2")
         command.process.kill()
-        command.process.wait()
+        command.process.wait(PATIENCE_SECONDS)
 
     with serving(data_dir, **BY_KEYWORDS) as command, command.client() as client:
         assert answers(client) == ANSWERS
@@ -302,7 +322,7 @@ def test_half_an_index_of_a_database_that_was_put_back_is_not_gone_on_with(data_
         start_rebuild(client)
         wait_until_half_way(client)
         command.process.kill()
-        command.process.wait()
+        command.process.wait(PATIENCE_SECONDS)
     for file in data_dir.glob("loregraph.db*"):
         file.unlink()
     shutil.copy(backup, data_dir / "loregraph.db")

@@ -19,9 +19,9 @@ import pytest
 from persistence import migrations, sqlite
 from tests.conftest import SAMPLE
 from tests.serving import Client
+from tests.waiting import PATIENCE_SECONDS, killed_if_silent
 
 COMMAND = Path(sys.executable).parent / "loregraph"
-PATIENCE_SECONDS = 60
 
 BOOKS = "{ books { nodes { id } } }"
 
@@ -58,14 +58,15 @@ def serving(data_dir: Path, *options: str, **settings: str) -> Iterator[Command]
             text=True,
         )
     try:
-        shown = "".join(process.stdout.readline() for _ in range(4)) if process.stdout else ""
-        found = re.search(r"http://127\.0\.0\.1:\d+", shown)
-        assert found, errors.read_text(encoding="utf-8")
-        wait_until_it_answers(process, found[0])
+        with killed_if_silent(process):
+            shown = "".join(process.stdout.readline() for _ in range(4)) if process.stdout else ""
+            found = re.search(r"http://127\.0\.0\.1:\d+", shown)
+            assert found, errors.read_text(encoding="utf-8")
+            wait_until_it_answers(process, found[0])
         yield Command(process, found[0], shown, errors)
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def wait_until_it_answers(process: "subprocess.Popen[str]", url: str) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from api.settings import Settings
 from tests.api.building import a_book, everything
 from tests.serving import Client, Server, running
-from tests.talking import REBUILD, STATUS, has_ended, live, wait_until
+from tests.talking import PATIENCE_SECONDS, REBUILD, STATUS, has_ended, live, wait_until
 
 STREAM = {"accept": "text/event-stream"}
 NAME = "query Name($id: ID!) { book(id: $id) { name } }"
@@ -42,7 +43,10 @@ class Stream:
     def next_event(self) -> tuple[str, str]:
         """Its name and its data; comments are passed over."""
         fields: dict[str, str] = {}
+        deadline = time.monotonic() + PATIENCE_SECONDS
         for line in self.lines:
+            # Signs of life come for ever.
+            assert time.monotonic() < deadline, "nothing has happened"
             if not line and fields:
                 return fields["event"], fields["data"]
             name, _, value = line.partition(":")

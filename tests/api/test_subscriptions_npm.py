@@ -15,6 +15,7 @@ from tests.api.building import a_book
 from tests.api.test_serve_command import serving
 from tests.serving import Client, Server, running
 from tests.talking import PATIENCE_SECONDS, REBUILD, STATUS, has_ended, live, wait_until
+from tests.waiting import killed_if_silent
 
 FOLLOW = Path(__file__).parent.parent / "clients" / "follow.mjs"
 NAME = "query Name($id: ID!) { book(id: $id) { name } }"
@@ -48,7 +49,8 @@ class Follower:
 
     def receive(self) -> Any:
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        with killed_if_silent(self.process):
+            line = self.process.stdout.readline()
         assert line, "the client has ended"
         return json.loads(line)
 
@@ -86,7 +88,8 @@ def said(transport: str, url: str, query: str, *token: str, **operation: Any) ->
     """All that an operation answers which ends by itself."""
     with following(transport, url, query, *token, **operation) as follower:
         assert follower.process.stdout is not None
-        lines = [json.loads(line) for line in follower.process.stdout]
+        with killed_if_silent(follower.process):
+            lines = [json.loads(line) for line in follower.process.stdout]
         assert follower.ended() == 0
         return lines
 

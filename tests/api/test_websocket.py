@@ -24,7 +24,18 @@ from persistence import sqlite
 from tests.api.building import a_book, everything
 from tests.api.test_serve_command import serving
 from tests.serving import Client, Server, running
-from tests.talking import PROTOCOL, REBUILD, STATUS, Socket, connected, has_ended, live, opened, wait_until
+from tests.talking import (
+    PATIENCE_SECONDS,
+    PROTOCOL,
+    REBUILD,
+    STATUS,
+    Socket,
+    connected,
+    has_ended,
+    live,
+    opened,
+    wait_until,
+)
 
 NAME = "query Name($id: ID!) { book(id: $id) { name } }"
 COUNT = "{ books { totalCount } }"
@@ -108,7 +119,10 @@ def test_every_operation_sees_what_is_true_when_it_is_asked(client: Client, talk
 def test_messages_are_text_with_every_script_as_it_is(talk: Socket) -> None:
     talk.subscribe("一", NAME, variables={"id": "book_1"})
 
-    assert talk.connection.recv() == '{"id":"一","type":"next","payload":{"data":{"book":{"name":"砂の道"}}}}'
+    assert (
+        talk.connection.recv(PATIENCE_SECONDS)
+        == '{"id":"一","type":"next","payload":{"data":{"book":{"name":"砂の道"}}}}'
+    )
 
 
 def test_subscription_begins_with_the_present_status(client: Client, talk: Socket) -> None:
@@ -375,7 +389,7 @@ def test_who_does_not_read_is_not_read_from(server: Server) -> None:
     address = parse_uri(f"{server.url.replace('http', 'ws', 1)}/graphql")
     wire = ClientProtocol(address, subprotocols=[Subprotocol(PROTOCOL)])
     wire.send_request(wire.connect())
-    with socket.create_connection((wire.uri.host, wire.uri.port)) as network:
+    with socket.create_connection((wire.uri.host, wire.uri.port), PATIENCE_SECONDS) as network:
         network.sendall(b"".join(wire.data_to_send()))
         while wire.state is State.CONNECTING:
             wire.receive_data(network.recv(65_536))

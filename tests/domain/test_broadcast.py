@@ -9,6 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from domain.broadcast import Broadcast
+from tests.waiting import join
 
 
 async def rest_of(values: AsyncIterator[str]) -> list[str]:
@@ -175,6 +176,6 @@ async def test_another_thread_publishes_through_the_loop(readers: int) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     seen = await asyncio.gather(*reading)
-    thread.join()
+    join(thread)
 
     assert [(each[0], each[-1]) for each in seen] == [("a", "step 999")] * readers

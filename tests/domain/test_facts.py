@@ -153,5 +153,8 @@ def test_a_fact_is_told_by_its_key_and_value() -> None:
     assert fact_text(a_fact("绿茶", key=" favourite_drink-now ")) == "favourite drink now: 绿茶"
 
 
-def test_texts_in_a_value_are_those_of_all_depths_with_names() -> None:
-    assert list(texts_in({"a": ["b", 1, None, {"c": "d"}], "e": True})) == ["a", "b", "c", "d", "e"]
+def test_texts_in_a_value_stand_behind_the_name_of_their_field() -> None:
+    value = {"a": ["b", 1, {"c": "d"}], "e": {"f": True}, "g": []}
+
+    assert list(texts_in(value)) == ["a: b", "a: 1", "c: d", "f: yes"]
+    assert list(texts_in(["b", "c"])) == ["b", "c"]

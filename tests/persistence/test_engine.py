@@ -1,6 +1,7 @@
 """The one writer and its readers: what an acknowledged write promises, and what a failed one leaves behind."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -282,3 +283,19 @@ async def test_a_group_that_meets_a_full_disk_acknowledges_only_what_is_kept(eng
 
     assert isinstance(answers[1], StorageUnavailableError)
     assert await ids(engine) == sorted(answer for answer in answers if isinstance(answer, str))
+
+
+async def test_an_opening_that_is_cancelled_at_any_moment_leaves_no_thread(database: Path) -> None:
+    """One that is left keeps the process alive."""
+    before = set(threading.enumerate())
+    for number in range(60):
+        opening = asyncio.create_task(Engine.open(database))
+        await asyncio.sleep(number / 4_000)
+        opening.cancel()
+        if await asyncio.wait({opening}) and not opening.cancelled():
+            await opening.result().close()
+
+    await asyncio.get_running_loop().shutdown_default_executor()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()

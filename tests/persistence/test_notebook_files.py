@@ -31,6 +31,7 @@ from domain.notebook import (
 )
 from persistence.notebook_files import NotebookFiles, make_notebook, notebook_owners, notebook_root
 from tests.persistence.notebook_writer import LOG
+from tests.waiting import PATIENCE_SECONDS, killed_if_silent
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 WRITERS = 8
@@ -490,7 +491,9 @@ def test_full_disk_leaves_every_file_as_it_was(root: Path, work: str) -> None:
     (root / LOG).write_bytes(b"a" * 900)
     before = everything(root)
 
-    ended = subprocess.run([sys.executable, "-c", FULL, root, work], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, root, work], capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
 
     assert ended.stdout.endswith((": File too large", ": No space left on device"))
     assert everything(root) == before
@@ -513,7 +516,7 @@ def test_eight_processes_lose_nothing(root: Path, kind: str, path: str) -> None:
     (root / MEMORY).write_text("# Notes\n\n## Middle\n\n## Last\n\n", encoding="utf-8")
     writers = [writer(root, str(number), APPENDS, kind) for number in range(WRITERS)]
 
-    acknowledged = [line for each in writers for line in each.communicate()[0].splitlines()]
+    acknowledged = [line for each in writers for line in each.communicate(timeout=PATIENCE_SECONDS)[0].splitlines()]
 
     assert [each.returncode for each in writers] == [0] * WRITERS
     assert len(acknowledged) == WRITERS * APPENDS
@@ -536,7 +539,8 @@ def test_killed_writer_has_kept_every_acknowledged_line_and_only_whole_ones(root
     for number in range(KILLS):
         with writer(root, str(number), 100_000, kind) as process:
             assert process.stdout is not None
-            acknowledged += [process.stdout.readline().rstrip("\n") for _ in range(chance.randint(1, 60))]
+            with killed_if_silent(process):
+                acknowledged += [process.stdout.readline().rstrip("\n") for _ in range(chance.randint(1, 60))]
             process.kill()
             acknowledged += process.stdout.read().split("\n")[:-1]
 

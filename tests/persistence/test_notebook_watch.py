@@ -271,3 +271,29 @@ async def test_watch_ends_when_it_is_cancelled(tmp_path: Path) -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_watch_ends_when_it_is_cancelled_as_a_change_begins_the_pause_anew(tmp_path: Path, turns: int) -> None:
+    watch = NotebookWatch(tmp_path)
+
+    async def hear(_: frozenset[OwnedPath]) -> None:
+        raise AssertionError
+
+    running = asyncio.create_task(watch.run(hear))
+    await watch.started.wait()
+    watch._moved.set()
+    await turn(10)
+    watch._moved.set()
+    await turn(turns)
+    running.cancel()
+
+    ended, _ = await asyncio.wait({running}, timeout=PATIENCE_SECONDS)
+    assert ended == {running}
+    assert running.cancelled()
+
+
+async def turn(times: int) -> None:
+    """Lets everything that is ready go on, so many times."""
+    for _ in range(times):
+        await asyncio.sleep(0)

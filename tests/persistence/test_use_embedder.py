@@ -8,6 +8,7 @@ import pytest
 
 from persistence.embedding.texts import slices
 from persistence.embedding.use import UseEmbedder
+from tests.waiting import PATIENCE_SECONDS
 
 OPENED_AND_CLOSED = """
 import asyncio, sys
@@ -37,7 +38,9 @@ asyncio.run(main())
 
 def lines_of(program: str) -> list[str]:
     """What it prints, run in a fresh process."""
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     return ran.stdout.splitlines()
 
 
