@@ -30,6 +30,7 @@ from api.rest.notebook import notebook_routes
 from api.rest.search import search
 from api.rest.serving import rest_endpoint
 from api.rest.sessions import session_routes
+from api.rest.tools import tool_routes
 from api.sample import load_sample
 from api.settings import Settings
 from api.websocket import GraphQLOverWebSocket
@@ -90,6 +91,7 @@ def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event, 
             Route("/api/memory/search", rest_endpoint(search), methods=["GET"]),
             *notebook_routes(settings.max_body_bytes),
             *session_routes(settings.max_body_bytes),
+            *tool_routes(settings.max_body_bytes),
             *fact_routes(),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],

@@ -50,11 +50,11 @@ class Keywords(KeywordIndex):
             return {}
         members = await self.sets.members(await self.index.named(book_id), refs)
         hidden = {
-            ref: [
+            ref: frozenset(
                 bound.memory_id
                 for bound in each.bounds
                 if bound.is_known_in(chapter_number) and not bound.is_valid_in(chapter_number)
-            ]
+            )
             for ref, each in members.items()
         }
         return await self._foremost(book_id, hidden, limit)
@@ -90,7 +90,7 @@ class Keywords(KeywordIndex):
         return await self._foremost(book_id, {ref: _told(each, chapter_number) for ref, each in members.items()}, limit)
 
     async def _foremost(
-        self, book_id: str, ids_of: Mapping[EntityRef, Collection[str]], limit: int
+        self, book_id: str, ids_of: Mapping[EntityRef, frozenset[str]], limit: int
     ) -> Mapping[EntityRef, tuple[Memory, ...]]:
         few = {ref: ids for ref, ids in ids_of.items() if len(ids) <= FEW}
         many = {ref: ids for ref, ids in ids_of.items() if len(ids) > FEW}
@@ -108,23 +108,22 @@ class Keywords(KeywordIndex):
         return {ref: tuple(each) for ref, each in found.items()}
 
     async def _walk(
-        self, book_id: str, ids_of: Mapping[EntityRef, Collection[str]], limit: int
+        self, book_id: str, ids_of: Mapping[EntityRef, frozenset[str]], limit: int
     ) -> Mapping[EntityRef, list[str]]:
         """Of each, the pinned and as many of the most recently accessed as are wanted."""
         if not ids_of:
             return {}
-        members = {ref: frozenset(ids) for ref, ids in ids_of.items()}
         bounds = {"owner": self.owner, "book_id": book_id}
         pinned = [str(row[0]) for row in await self.engine.fetch(PINNED_IDS, bounds)]
-        chosen = {ref: [id_ for id_ in pinned if id_ in ids][:limit] for ref, ids in members.items()}
-        unfilled = dict.fromkeys(members, limit)
+        chosen = {ref: [id_ for id_ in pinned if id_ in ids][:limit] for ref, ids in ids_of.items()}
+        unfilled = dict.fromkeys(ids_of, limit)
         position: tuple[object, object] = (2**63 - 1, "\U0010ffff")
         while unfilled:
             rows = await self.engine.fetch(
                 IDS_BY_ACCESS, {**bounds, "position": position[0], "id": position[1], "limit": PAGE}
             )
             for ref in list(unfilled):
-                ids = members[ref]
+                ids = ids_of[ref]
                 met = [str(id_) for _, id_ in rows if id_ in ids][: unfilled[ref]]
                 chosen[ref] += met
                 unfilled[ref] -= len(met)
@@ -136,12 +135,11 @@ class Keywords(KeywordIndex):
         return chosen
 
 
-def _told(members: Members, chapter_number: int | None) -> Collection[str]:
+def _told(members: Members, chapter_number: int | None) -> frozenset[str]:
     if chapter_number is None or not members.bounds:
         return members.memory_ids
-    hidden = {
+    return members.memory_ids - {
         bound.memory_id
         for bound in members.bounds
         if not (bound.is_known_in(chapter_number) and bound.is_valid_in(chapter_number))
     }
-    return [memory_id for memory_id in members.memory_ids if memory_id not in hidden]

@@ -43,7 +43,7 @@ class Bound(NamedTuple):
 class Members:
     """All memory ids, and the bounds of those that have any."""
 
-    memory_ids: Sequence[str] = ()
+    memory_ids: frozenset[str] = frozenset()
     bounds: Sequence[Bound] = ()
 
 
@@ -148,7 +148,7 @@ class RelatedSets:
 def members_from_rows(refs: Sequence[EntityRef], rows: Sequence[Sequence[object]]) -> Mapping[EntityRef, Members]:
     """Rows of: position of the ref, ids as JSON, bounds as JSON."""
     return {
-        refs[key]: Members(orjson.loads(memory_ids), [Bound(*bound) for bound in orjson.loads(bounds)])
+        refs[key]: Members(frozenset(orjson.loads(memory_ids)), [Bound(*bound) for bound in orjson.loads(bounds)])
         for key, memory_ids, bounds in cast("Any", rows)
     }
 

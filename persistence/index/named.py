@@ -71,4 +71,6 @@ class NamedByReading:
             for ref, revealed_in in named.get(each.id, {}).items():
                 bound = Bound(each.id, revealed_in, each.valid_from_chapter, each.valid_until_chapter)
                 bounds_of.setdefault(ref, []).append(bound)
-        return {ref: Members([bound.memory_id for bound in bounds], bounds) for ref, bounds in bounds_of.items()}
+        return {
+            ref: Members(frozenset(bound.memory_id for bound in bounds), bounds) for ref, bounds in bounds_of.items()
+        }

@@ -162,7 +162,7 @@ async def test_members_tell_the_bounds_of_those_that_have_any(graph: SqliteGraph
 
 
 async def test_attached_and_named_count_each_memory_once(graph: SqliteGraphStore, sets: RelatedSets) -> None:
-    named = Named({TANAKA.ref: Members(["a", "x"]), SATO.ref: Members(["x", "y"])})
+    named = Named({TANAKA.ref: Members(frozenset({"a", "x"})), SATO.ref: Members(frozenset({"x", "y"}))})
     groups = [Related((TANAKA.ref,), (TANAKA.ref,)), Related((SATO.ref,), (TANAKA.ref, SATO.ref)), Related((SATO.ref,))]
 
     assert await sets.count(groups, sets.attached("1"), named.at("1"), None) == (4, 4, 1)
@@ -171,7 +171,7 @@ async def test_attached_and_named_count_each_memory_once(graph: SqliteGraphStore
 async def test_a_name_not_yet_known_hides_a_memory_from_that_name_alone(
     graph: SqliteGraphStore, sets: RelatedSets
 ) -> None:
-    named = Named({TANAKA.ref: Members(["a", "x"], [Bound("a", 4, None, None), Bound("x", 4, None, None)])})
+    named = Named({TANAKA.ref: Members(frozenset({"a", "x"}), [Bound("a", 4, None, None), Bound("x", 4, None, None)])})
     groups = [Related((TANAKA.ref,), (TANAKA.ref,)), Related((), (TANAKA.ref,))]
 
     assert await sets.count(groups, sets.attached("1"), named.at("1"), 3) == (3, 0)
@@ -181,7 +181,7 @@ async def test_a_name_not_yet_known_hides_a_memory_from_that_name_alone(
 async def test_a_memory_not_valid_in_the_chapter_is_hidden_however_it_was_found(
     graph: SqliteGraphStore, sets: RelatedSets
 ) -> None:
-    named = Named({SATO.ref: Members(["b"], [Bound("b", 0, 3, None)])})
+    named = Named({SATO.ref: Members(frozenset({"b"}), [Bound("b", 0, 3, None)])})
     groups = [Related((TANAKA.ref,), (SATO.ref,))]
 
     assert await sets.count(groups, sets.attached("1"), named.at("1"), 2) == (2,)
@@ -189,13 +189,13 @@ async def test_a_memory_not_valid_in_the_chapter_is_hidden_however_it_was_found(
 
 
 async def test_what_is_known_is_read_again_only_at_another_version(sets: RelatedSets) -> None:
-    named = Named({TANAKA.ref: Members(["a"])})
+    named = Named({TANAKA.ref: Members(frozenset({"a"}))})
     groups = [Related((), (TANAKA.ref, SATO.ref))]
     assert await sets.count(groups, sets.attached("1"), named.at("1"), None) == (1,)
     assert await sets.count(groups, sets.attached("1"), named.at("1"), None) == (1,)
     assert [set(refs) for refs in named.asked] == [{TANAKA.ref, SATO.ref}]
 
-    named.members = {TANAKA.ref: Members(["b", "c"])}
+    named.members = {TANAKA.ref: Members(frozenset({"b", "c"}))}
 
     assert await sets.count(groups, sets.attached("1"), named.at("2"), None) == (2,)
     assert len(named.asked) == 2
@@ -205,7 +205,7 @@ async def test_no_more_sets_are_kept_than_there_is_room_for(sets: RelatedSets) -
     named = Named({})
     refs = [EntityRef.book(f"book_{number}") for number in range(related_sets.KEPT_SETS + 1)]
     await sets.members(named.at("1"), refs)
-    named.members = {TANAKA.ref: Members(["a"])}
+    named.members = {TANAKA.ref: Members(frozenset({"a"}))}
 
     assert await sets.count([Related((), (TANAKA.ref,))], sets.attached("1"), named.at("1"), None) == (1,)
     await sets.members(named.at("1"), refs[:1])
