@@ -8,12 +8,17 @@ from starlette.routing import Route
 
 from api.bodies import RefusedError, read_json
 from api.responses import json_response
+from api.rest.facts import fact_as_json
 from api.rest.serving import rest_endpoint
+from api.rest.turns import MESSAGE, turn_from_json
 from domain import memory_settings
+from domain.facts import FactWrite
 from domain.memory_settings import MemorySettings
-from domain.sessions import SessionEvent, SessionEventType
+from domain.sessions import SessionAction, SessionEvent, SessionEventType
+from domain.turns import TurnResult
 from domain.usecases import UseCases
-from schema.problems import camel_case
+from schema.problems import camel_case, problem_of
+from schema.scalars import serialize_time
 
 # As hosts name them, and as GraphQL does.
 EVENTS: Final = {
@@ -34,8 +39,10 @@ _KINDS: Final = {
 
 def session_routes(max_body_bytes: int) -> list[Route]:
     async def events(request: Request, use_cases: UseCases) -> Response:
-        event = _event(request.path_params["id"], await read_json(request, max_body_bytes))
-        reaction = await use_cases.sessions.report(event)
+        session_id, body = request.path_params["id"], await read_json(request, max_body_bytes)
+        if isinstance(body, dict) and body.get("type") == MESSAGE:
+            return json_response(_recorded(await use_cases.sessions.record_turn(turn_from_json(session_id, body))))
+        reaction = await use_cases.sessions.report(_event(session_id, body))
         return json_response({"action": reaction.action.name, "reason": reaction.reason})
 
     async def config(request: Request, use_cases: UseCases) -> Response:
@@ -58,6 +65,33 @@ def _event(session_id: str, body: object) -> SessionEvent:
         raise RefusedError(422, f"'{name}' is not known; send {', '.join(_FIELDS)}.")
     used, limit = _tokens(body, "usedTokens"), _tokens(body, "tokenLimit")
     return SessionEvent(session_id, EVENTS[named], used, limit)
+
+
+def _recorded(result: TurnResult) -> dict[str, object]:
+    memory = result.working_memory
+    return {
+        "action": SessionAction.NONE.name,
+        "reason": None if result.refused is None else problem_of(result.refused).message,
+        "workingMemory": memory
+        and {
+            "sessionId": memory.session_id,
+            "currentTopic": memory.current_topic,
+            "contextVariables": dict(memory.context_variables),
+            "turnCount": memory.turn_count,
+            "lastEmotion": memory.last_emotion,
+            "createdAt": serialize_time(memory.created_at),
+            "updatedAt": serialize_time(memory.updated_at),
+        },
+        "factWrites": [_written(write) for write in result.fact_writes],
+    }
+
+
+def _written(write: FactWrite) -> dict[str, object]:
+    return {
+        "outcome": write.outcome.name,
+        "fact": fact_as_json(write.fact),
+        "supersedes": None if write.supersedes is None else fact_as_json(write.supersedes),
+    }
 
 
 def _tokens(body: dict[str, object], name: str) -> int | None:
