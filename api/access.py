@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.responses import refusal
+from api.responses import Refusal
 from api.settings import LOCAL_OWNER, is_loopback
 from schema.problems import ProblemCode
 
@@ -18,17 +17,17 @@ OWNER: Final = "loregraph.owner"
 
 _PUBLIC_PATHS: Final = ("/", "/health")
 
-_NO_TOKEN: Final = refusal(
+_NO_TOKEN: Final = Refusal(
     401,
     ProblemCode.UNAUTHENTICATED,
     "Send a token of this server: Authorization: Bearer <token>.",
     headers={"www-authenticate": 'Bearer realm="loregraph"'},
 )
-_FOREIGN_HOST: Final = refusal(
+_FOREIGN_HOST: Final = Refusal(
     403, ProblemCode.FORBIDDEN, "Without tokens only this machine is served: ask for 127.0.0.1."
 )
 
-_FOREIGN_ORIGIN: Final = refusal(
+_FOREIGN_ORIGIN: Final = Refusal(
     403,
     ProblemCode.FORBIDDEN,
     "Without tokens only pages of this machine may open a WebSocket; add others to LOREGRAPH_CORS_ORIGINS.",
@@ -60,9 +59,9 @@ class AccessMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = None if scope["type"] == "lifespan" or is_public(scope) else self._admit(scope)
-        await (refusal or self.app)(scope, receive, send)
+        await (refusal.response(scope["path"]) if refusal else self.app)(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> Response | None:
+    def _admit(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
         if self.tokens:
             scope[OWNER] = self.tokens.owner_of(headers.get("authorization", ""))

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final, TypedDict, cast
 
 import structlog
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -23,7 +24,7 @@ from api.composition import Service, open_service
 from api.documents import Documents, UsePrepared
 from api.graphql import GraphQLOverHTTP
 from api.operations import Operations
-from api.responses import json_response
+from api.responses import Refusal, json_response
 from api.rest.chunks import chunk_context_endpoint
 from api.rest.facts import fact_routes
 from api.rest.notebook import notebook_routes
@@ -36,12 +37,15 @@ from api.settings import Settings
 from api.websocket import GraphQLOverWebSocket
 from domain.ports import Clock
 from schema import build_schema
+from schema.problems import ProblemCode
 
 VERSION: Final = metadata.version("loregraph")
 STATIC: Final = Path(str(resources.files("api"))) / "static"
 
 # A request makes thousands of short-lived values; collecting every 700 of them costs more than it frees.
 GC_THRESHOLDS: Final = (20_000, 20, 50)
+
+NOT_FOUND: Final = 404
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -99,6 +103,7 @@ def build_app(settings: Settings, sample: Path | None, stopping: asyncio.Event, 
             *_cors(settings.cors_origins),
             Middleware(AccessMiddleware, tokens=tokens, origins=settings.cors_origins),
         ],
+        exception_handlers={HTTPException: _not_here},
         lifespan=lifespan,
     )
 
@@ -124,6 +129,14 @@ def _operations() -> Operations:
 
 async def _to_graphiql(_: Request) -> Response:
     return RedirectResponse("/graphql")
+
+
+async def _not_here(request: Request, error: Exception) -> Response:
+    """No such path, or no such method there."""
+    given = cast("HTTPException", error)
+    code = ProblemCode.NOT_FOUND if given.status_code == NOT_FOUND else ProblemCode.BAD_INPUT
+    message = f"{request.method} {request.url.path}: {given.detail}."
+    return Refusal(given.status_code, code, message, given.headers).response(request.url.path)
 
 
 async def _no_websocket(websocket: WebSocket) -> None:

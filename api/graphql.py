@@ -21,7 +21,7 @@ from api.bodies import JSON, RefusedError, read_json
 from api.composition import Service
 from api.event_stream import EVENT_STREAM, EventStream
 from api.operations import ALL, READING, GraphQLRequest, Operations, read_request
-from api.responses import json_response, refusal
+from api.responses import Refusal, json_response
 from domain.usecases import UseCases
 from schema.problems import ProblemCode
 
@@ -57,7 +57,8 @@ class GraphQLOverHTTP:
         try:
             response = self._page() if wants_page(scope) else await self._answer(request)
         except RefusedError as refused:
-            response = refusal(refused.status, refused.code, refused.message, refused.headers)
+            refusal = Refusal(refused.status, refused.code, refused.message, refused.headers)
+            response = refusal.response(scope["path"])
         except ClientDisconnect:
             return
         await response(scope, receive, send)

@@ -1,11 +1,15 @@
-"""Answers as JSON, with the errors of every surface in one shape."""
+"""Answers as JSON, and refusals in the shape of the surface that was asked."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 import orjson
 from starlette.responses import Response
 
 from schema.problems import ProblemCode
+
+REST_PATHS: Final = ("/api/", "/memory/")
 
 
 def json_response(
@@ -14,7 +18,19 @@ def json_response(
     return Response(orjson.dumps(body), status, headers, media_type)
 
 
-def refusal(status: int, code: ProblemCode, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Readable for GraphQL clients and for any other."""
-    error = {"message": message, "extensions": {"code": code.value}}
-    return json_response({"errors": [error]}, status, headers=headers)
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that is not let in, or that nothing here answers."""
+
+    status: int
+    code: ProblemCode
+    message: str
+    headers: Mapping[str, str] | None = None
+
+    def response(self, path: str) -> Response:
+        """As GraphQL tells errors, or as REST does under its paths."""
+        if path.startswith(REST_PATHS):
+            body: object = {"code": self.code.value, "message": self.message, "path": []}
+        else:
+            body = {"errors": [{"message": self.message, "extensions": {"code": self.code.value}}]}
+        return json_response(body, self.status, headers=self.headers)
