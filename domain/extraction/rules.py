@@ -1,11 +1,10 @@
 """Lasting facts in what users say, found by rules and without a model: rather too few than a wrong one."""
 
 import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from domain.extraction import Learned, chinese, english, japanese
+from domain.extraction import Learned, as_line, chinese, english, japanese
 from domain.extraction.sentences import MAX_MESSAGE_LENGTH, Sentence, spoken_in
 from domain.ports import Extractor
 from domain.secrets import SECRET_MARK, holds_secret, without_secrets
@@ -13,8 +12,6 @@ from domain.sessions import Message, MessageRole
 from domain.text import fold
 
 _LANGUAGES: Final = (chinese, japanese, english)
-_SPACES: Final = re.compile(r"\s+")
-_LIST_MARKS: Final = re.compile(r"^(?:(?:[-*+•·]|#{1,6}|>|\d{1,9}[.)])(?:\s+|$))+")
 
 
 class RuleExtractor(Extractor):
@@ -44,7 +41,7 @@ def _stated_in(content: str) -> Iterator[Learned]:
     for sentence in spoken.sentences:
         if SECRET_MARK not in spoken.with_quotations(sentence.text):
             for fact in _first_that_states(sentence):
-                line = _as_line(spoken.with_quotations(fact.fact))
+                line = as_line(spoken.with_quotations(fact.fact))
                 # Characters that are not seen may have hidden one until now.
                 if not holds_secret(line):
                     yield Learned(line, fact.category)
@@ -52,7 +49,3 @@ def _stated_in(content: str) -> Iterator[Learned]:
 
 def _first_that_states(sentence: Sentence) -> tuple[Learned, ...]:
     return next(filter(None, (language.stated_in(sentence) for language in _LANGUAGES)), ())
-
-
-def _as_line(fact: str) -> str:
-    return _LIST_MARKS.sub("", _SPACES.sub(" ", fact).strip(), count=1)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from domain.extraction import Learned
+from domain.extraction import Learned, as_line
 from domain.notebook import DEFAULT_CATEGORY
 from persistence.http_model import AnswerRefusedError
 
@@ -16,8 +16,6 @@ LONGEST_CATEGORY = 60
 _FENCE: Final = "```"
 # Those that are no white space: white space, and so every end of a line, becomes one space.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
-# Of lists, headings and quotations, with the space after them: the notebook sets its own.
-_MARKS: Final = re.compile(r"(?:(?:[-*+•·>]|#{1,6}|[0-9]{1,9}[.)])(?: |$))+")
 
 
 def learned_in(answer: Any) -> list[Learned]:
@@ -66,6 +64,4 @@ def _learned(fact: Any) -> Learned:
 def _one_line(text: str) -> str:
     if _CONTROLS.search(text):
         raise AnswerRefusedError("its answer holds control characters")
-    line = " ".join(text.split())
-    marks = _MARKS.match(line)
-    return line[marks.end() :] if marks else line
+    return as_line(text)
