@@ -64,7 +64,7 @@ class Background:
                 await self.use_cases(owner).sessions.end(session_id)
         for owner, session_id in await self.agenda.waiting(now):
             self.learn(owner, session_id)
-        await self.agenda.drop_old_turns(now)
+        await self.agenda.drop_old(now)
 
     async def _learn(self, key: SessionKey) -> None:
         async with self._room:

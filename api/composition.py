@@ -13,8 +13,8 @@ import structlog
 from ulid import ULID
 
 from api.background import Background
+from api.forgetting import Forgetting
 from api.settings import LOCAL_OWNER, Settings
-from domain.errors import StorageUnavailableError
 from domain.ports import Clock, Extractor
 from domain.search import RebuildState
 from domain.tokens import estimate_tokens
@@ -61,8 +61,6 @@ DATABASE = "loregraph.db"
 INDEX = "index"
 # Longer a search does not wait for the meaning of its query.
 QUERY_SECONDS = 3.0
-# So long a deletion waits until what was deleted is in no file any more; then that goes on without it.
-FORGET_SECONDS = 10.0
 
 _ID_PREFIXES: Final = {
     "book": "book",
@@ -104,9 +102,9 @@ class Service:
     library: Library = field(init=False)
     extractor: Extractor = field(init=False)
     background: Background = field(init=False)
+    forgetting: Forgetting = field(init=False)
     _holdings: dict[str, Holdings] = field(default_factory=dict)
     _use_cases: dict[str, UseCases] = field(default_factory=dict)
-    _forgetting: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         embedder = _embedder(self.settings)
@@ -118,6 +116,7 @@ class Service:
             embedder,
             self.clock,
         )
+        self.forgetting = Forgetting((self.engine.forget, self.library.forget))
         self.extractor = open_extractor(
             self.settings.llm_base_url,
             self.settings.llm_api_key.get_secret_value(),
@@ -141,25 +140,11 @@ class Service:
             *self._why_nothing_is_learned(),
         ]
 
-    async def forget(self) -> None:
-        """What was deleted is in no file any more when this has ended, or soon after where there is much to read."""
-        work = asyncio.create_task(self._forget(), name="forgetting")
-        self._forgetting.add(work)
-        work.add_done_callback(self._forgetting.discard)
-        await asyncio.wait({work}, timeout=FORGET_SECONDS)
-
     async def close(self) -> None:
         await self.background.stop()
-        await asyncio.gather(*self._forgetting)
+        await self.forgetting.close()
         await self.extractor.close()
         await self.library.close()
-
-    async def _forget(self) -> None:
-        try:
-            await self.engine.forget()
-            await self.library.forget()
-        except StorageUnavailableError as error:
-            _log.warning("not_forgotten_yet", reason=error.reason)
 
     def _why_nothing_is_learned(self) -> Iterator[str]:
         if isinstance(self.extractor, GuardedExtractor) and self.extractor.reason is not None:
@@ -186,9 +171,9 @@ class Service:
         clock, zone = self.clock, self.settings.zone
         search = Search(index, graph, chat, zone, limits)
         notebook = Notebook(holdings.notebook, clock, zone, limits, partial(library.file_written, owner))
-        settings = OwnerSettings(chat, self.settings.memory, self.forget)
+        settings = OwnerSettings(chat, self.settings.memory, self.forgetting.begin)
         accesses = self.accesses.of(owner, access_log.FACT)
-        facts = Facts(chat, index, accesses, settings, clock, limits, self.forget)
+        facts = Facts(chat, index, accesses, settings, clock, limits, self.forgetting.finish)
         return UseCases(
             entities=Entities(graph, limits),
             memories=Memories(graph, keywords, self.accesses.of(owner), clock, limits),

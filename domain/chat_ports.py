@@ -125,17 +125,14 @@ class ChatWriter(ChatReader, Protocol):
     async def delete_working_memory(self, session_id: str) -> None: ...
 
     @abstractmethod
-    async def put_session(self, session: Session) -> None: ...
-
-    @abstractmethod
-    async def delete_session(self, session_id: str) -> None:
-        """With its messages."""
+    async def put_session(self, session: Session, seen_at: datetime) -> None: ...
 
     @abstractmethod
     async def add_messages(self, session_id: str, messages: Sequence[Message]) -> None: ...
 
     @abstractmethod
-    async def delete_messages(self, session_id: str, up_to: int) -> None: ...
+    async def delete_messages(self, session_id: str, up_to: int | None = None) -> None:
+        """All, or those up to a number."""
 
     @abstractmethod
     async def delete_all_messages(self) -> None:
@@ -171,8 +168,8 @@ class Agenda(Protocol):
         """Who are to be learned from now."""
 
     @abstractmethod
-    async def drop_old_turns(self, now: datetime) -> None:
-        """Those that nobody will tell again."""
+    async def drop_old(self, now: datetime) -> None:
+        """Turns that nobody will tell again, and what is left of sessions that nobody goes on with."""
 
 
 class FactFinder(Protocol):

@@ -2,13 +2,15 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from domain.facts import Fact, FactCategory, fact_text
 from domain.segmentation import QueryTerms, stands_in
+
+T = TypeVar("T")
 
 KEYWORD_WEIGHT: Final = 0.4
 CATEGORY_WEIGHT: Final = 0.2
@@ -26,7 +28,8 @@ _PREFERENCE: Final = re.compile(
     r"喜欢|喜歡|喜爱|喜愛|偏好|偏爱|偏愛|最爱|最愛|热爱|熱愛|讨厌|討厭|不爱|不愛|爱吃|愛吃|爱喝|愛喝|爱看|愛看|爱听|愛聽|感兴趣|感興趣|宁愿|寧願|更想|口味"
     r"|好き|好み|嫌い|苦手|お気に入り|気に入|好物|好む|好ん"
     r"|\b(?:like|likes|liked|love|loves|loved|prefer|prefers|preferred|preference|preferences|favou?rites?|enjoy|enjoys|"
-    r"hate|hates|dislike|dislikes|fond of|into|rather|can(?:no|')?t stand)\b",
+    r"hate|hates|dislike|dislikes|fond of|(?:am|i'?m|are|is|really|so) into|(?:would|i'd) rather|can(?:no|')?t"
+    r" stand)\b",
     re.IGNORECASE,
 )
 
@@ -100,6 +103,33 @@ def best(
     """Of equals the newer one, and then always the same."""
     recalled = [RecalledFact(fact, score(fact, keyword_scores.get(fact.id, 0.0), occasion)) for fact in facts]
     return tuple(sorted(recalled, key=_order)[:limit])
+
+
+def may_be_beaten(
+    chosen: Sequence[RecalledFact], limit: int, looked_at: Sequence[Fact], walked: int, occasion: Occasion
+) -> bool:
+    """Whether a preference that was not looked at could be one of the best.
+
+    Of those not looked at, each part is at most the `walked`-th best of those that were; no keyword stands in them, and
+    so neither does the topic.
+    """
+    if len(looked_at) < walked:
+        return False
+    if len(chosen) < limit:
+        return True
+    unseen = FactScore(
+        keyword=0.0,
+        category=PREFERENCE_BOOST,
+        recency=recency(_nth_best([fact.last_accessed_at for fact in looked_at], walked), occasion.now),
+        frequency=frequency(_nth_best([fact.access_count for fact in looked_at], walked)),
+        confidence=_nth_best([fact.confidence for fact in looked_at], walked),
+        topic_boost=1.0,
+    )
+    return unseen.total > chosen[-1].score.total
+
+
+def _nth_best(values: Sequence[T], number: int) -> T:
+    return sorted(values, reverse=True)[number - 1]  # type: ignore[type-var]
 
 
 def _order(recalled: RecalledFact) -> tuple[float, float, str]:

@@ -5,11 +5,11 @@ better than dictionary words, which part names and new words wrongly (tests/benc
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import Stemmer
@@ -34,9 +34,12 @@ _RUN: Final = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W_{_CJK}]+(?:['’][^
 _IS_HAN: Final = re.compile(f"[{_HAN}]")
 _POSSESSIVE: Final = re.compile("['’]s$")
 _APOSTROPHE: Final = re.compile("['’]")
-# Hiragana between words are grammar.
-_SCRIPTS: Final = re.compile(rf"(?P<han>[{_HAN}]+)|[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]{{2,}}|[{_HANGUL}]{{2,}}")
-_PARTICLES: Final = frozenset("はがをにへともので")
+_SCRIPTS: Final = re.compile(
+    rf"(?P<han>[{_HAN}]+)|(?P<hiragana>[\u3041-\u309f]{{2,}})|[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]{{2,}}|[{_HANGUL}]{{2,}}"
+)
+_PARTICLES: Final = "はがをにへともので"
+# A longer run of hiragana is not one word.
+_LONGEST_HIRAGANA: Final = 4
 _PRONOUNS: Final = "我你您他她它"
 # What jieba tags as pronoun, preposition, particle, conjunction, interjection, adverb, numeral or measure.
 _GRAMMAR: Final = ("r", "p", "u", "c", "y", "e", "o", "d", "m", "q")
@@ -54,13 +57,21 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """Each once; a prefix stands for every word that begins with it."""
+    """Each once; a prefix stands for every word that begins with it. `written` are words with all their letters."""
 
     terms: tuple[str, ...]
     prefixes: tuple[str, ...] = ()
+    written: tuple[str, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.prefixes)
+
+    def joined(self, other: "QueryTerms") -> "QueryTerms":
+        return QueryTerms(
+            _each_once(self.terms, other.terms),
+            _each_once(self.prefixes, other.prefixes),
+            _each_once(self.written, other.written),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +170,23 @@ def keyword_terms(text: str) -> QueryTerms:
 
     "我喜欢用 Python 写代码" is about 喜欢, python and 代码. Nothing is left of a text that says nothing.
     """
-    terms: dict[str, None] = {}
+    written: dict[str, None] = {}
     prefixes: dict[str, None] = {}
     folded = fold(text.replace(NUL, " "))
     for run in _RUN.finditer(folded):
-        word = run["word"]
+        word = _word(run["word"] or "")
         if not word:
-            terms.update(dict.fromkeys(_terms_of_run(run["cjk"])))
+            written.update(dict.fromkeys(_terms_of_run(run["cjk"])))
         elif _PREFIX.match(folded, run.end() - 1):
-            prefixes[_word(word)] = None
-        elif not is_stop_word(_word(word)) and not is_speaker(_word(word)):
-            terms[stem(_word(word))] = None
-    return QueryTerms(tuple(terms)[:MAX_QUERY_TERMS], tuple(prefixes)[:MAX_QUERY_TERMS])
+            prefixes[word] = None
+        elif not is_stop_word(word) and not is_speaker(word):
+            written[word] = None
+    said = tuple(written)[:MAX_QUERY_TERMS]
+    return QueryTerms(_each_once(map(stem, said)), tuple(prefixes)[:MAX_QUERY_TERMS], said)
+
+
+def _each_once(*several: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(several)))[:MAX_QUERY_TERMS]
 
 
 def stands_in(terms: QueryTerms, text: str) -> bool:
@@ -182,6 +198,10 @@ def _terms_of_run(run: str) -> Iterator[str]:
         if part["han"]:
             following = run[part.end() : part.end() + 1]
             yield from _terms_of_han(part["han"], following)
+        elif part["hiragana"]:
+            yield from _terms_of_hiragana(
+                part[0], is_behind_han=bool(_IS_HAN.match(run[part.start() - 1 : part.start()]))
+            )
         elif not is_speaker(part[0]):
             yield from map("".join, pairwise(part[0]))
 
@@ -204,6 +224,14 @@ def _terms_of_han(run: str, following: str) -> Iterator[str]:
                 yield from _noun_beside_verb(word)
         elif kind.startswith(("n", "v")) and word not in EMPTY_VERBS:
             yield word
+
+
+def _terms_of_hiragana(run: str, *, is_behind_han: bool) -> Iterator[str]:
+    """すし of 私はすしが; most hiragana are grammar, or the ending of a word that begins with Han."""
+    pairs = list(map("".join, pairwise(run.strip(_PARTICLES))))
+    is_ending = is_behind_han and run[0] not in _PARTICLES
+    if not is_ending and 0 < len(pairs) < _LONGEST_HIRAGANA and not any(map(is_stop_word, pairs)):
+        yield from pairs
 
 
 def _noun_beside_verb(word: str) -> Iterator[str]:

@@ -18,9 +18,9 @@ from domain.facts import (
     value_text,
 )
 from domain.limits import BULK_LIMIT, Limits, check_count, check_id, check_length, check_text
-from domain.secrets import holds_secret, without_secrets
+from domain.secrets import SECRET_MARK, holds_secret, without_secrets
 from domain.sessions import Message, MessageRole, WorkingMemory
-from domain.values import Json, check_json, merged, replace_texts
+from domain.values import Json, check_json, merged
 
 TOPIC_KEY = "topic"
 ANALYSIS = ("analysis",)
@@ -110,8 +110,8 @@ def after_turn(before: WorkingMemory | None, turn: Turn, limits: Limits, now: da
     analysis = turn.analysis
     variables = memory.context_variables
     if isinstance(analysis.context_variables, dict):
-        given = {name: replace_texts(value, without_secrets) for name, value in analysis.context_variables.items()}
-        variables = merged(variables, given)
+        given = analysis.context_variables.items()
+        variables = merged(variables, {without_secrets(name): _cleaned(value, name) for name, value in given})
         check_json(dict(variables), limits.text, VARIABLES)
     topic, emotion = analysis.current_topic, analysis.emotion
     is_turn = any(each.role is MessageRole.USER for each in turn.messages)
@@ -119,7 +119,7 @@ def after_turn(before: WorkingMemory | None, turn: Turn, limits: Limits, now: da
         memory,
         current_topic=memory.current_topic if topic is None else without_secrets(topic).strip() or None,
         context_variables=variables,
-        last_emotion=memory.last_emotion if emotion is None else emotion.strip() or None,
+        last_emotion=memory.last_emotion if emotion is None else without_secrets(emotion).strip() or None,
         turn_count=memory.turn_count + is_turn,
         updated_at=now,
     )
@@ -149,7 +149,7 @@ def archived(memory: WorkingMemory, new_id: Callable[[], str], now: datetime) ->
     return [
         Fact(new_id(), memory.session_id, category, key, value, INFERRED_CONFIDENCE, FactSource.INFERRED, now, now)
         for category, key, value in said
-        if same_key(key) and not is_secret(key, value)
+        if same_key(key) and not is_secret(key, value) and SECRET_MARK not in f"{key}: {value_text(value)}"
     ]
 
 
@@ -160,3 +160,18 @@ def worth_keeping(messages: Sequence[Message]) -> list[Message]:
 
 def is_secret(key: str, value: Json) -> bool:
     return holds_secret(f"{key}: {value_text(value)}") or any(map(holds_secret, texts_in(value)))
+
+
+def _cleaned(value: Json, name: str) -> Json:
+    """Without secrets: neither in names, nor where only the name of a field gives one away."""
+    match value:
+        case dict():
+            return {without_secrets(field): _cleaned(each, field) for field, each in value.items()}
+        case list():
+            return [_cleaned(each, name) for each in value]
+        case bool() | None:
+            return value
+        case str() if holds_secret(value):
+            return without_secrets(value)
+        case _:
+            return SECRET_MARK if holds_secret(f"{name}: {value}") else value

@@ -1,7 +1,7 @@
 """Values that clients give as JSON, checked at the door."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from domain import errors
 from domain.errors import Path, at
@@ -70,19 +70,6 @@ def _check(value: Json, room: _Room, path: Path, depth: int) -> None:
             room.take("", path)
         case _:
             raise errors.NotJsonError(path)
-
-
-def replace_texts(value: Json, change: Callable[[str], str]) -> Json:
-    """The same value with every text in it changed; names of fields stay."""
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {name: replace_texts(each, change) for name, each in value.items()}
-        case list():
-            return [replace_texts(each, change) for each in value]
-        case _:
-            return value
 
 
 def merged(before: Mapping[str, Json], changes: Mapping[str, Json]) -> Mapping[str, Json]:

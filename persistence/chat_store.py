@@ -76,10 +76,8 @@ _SESSION: Final = """
     FROM session WHERE owner = :owner AND id = :session_id"""
 _PUT_SESSION: Final = """
     INSERT OR REPLACE INTO session (
-        owner, id, flush_stage, flush_cycle, is_compacting, began_at, wanted, failures, retry_at)
-    VALUES (:owner, :session_id, :stage, :cycle, :is_compacting, :began_at, :wanted, :failures, :retry_at)"""
-
-_DELETE_SESSION: Final = "DELETE FROM session WHERE owner = :owner AND id = :session_id"
+        owner, id, flush_stage, flush_cycle, is_compacting, began_at, wanted, failures, retry_at, seen_at)
+    VALUES (:owner, :session_id, :stage, :cycle, :is_compacting, :began_at, :wanted, :failures, :retry_at, :seen_at)"""
 
 _MESSAGES: Final = """
     SELECT seq, role, content FROM message
@@ -218,7 +216,7 @@ class SqliteChatWriter(SqliteChatReader, ChatWriter):
     async def delete_working_memory(self, session_id: str) -> None:
         await self._fetch(_DELETE_WORKING_MEMORY, session_id=session_id)
 
-    async def put_session(self, session: Session) -> None:
+    async def put_session(self, session: Session, seen_at: datetime) -> None:
         flush, learning = session.flush, session.learning
         await self._fetch(
             _PUT_SESSION,
@@ -230,19 +228,16 @@ class SqliteChatWriter(SqliteChatReader, ChatWriter):
             wanted=learning.wanted,
             failures=learning.failures,
             retry_at=_optional_microseconds(learning.retry_at),
+            seen_at=to_microseconds(seen_at),
         )
-
-    async def delete_session(self, session_id: str) -> None:
-        await self._fetch(_DELETE_SESSION, session_id=session_id)
-        await self._fetch(_DELETE_MESSAGES, session_id=session_id, up_to=_LAST)
 
     async def add_messages(self, session_id: str, messages: Sequence[Message]) -> None:
         of_session = {"owner": self._owner, "session_id": session_id}
         rows = [{**of_session, "role": each.role, "content": each.content} for each in messages]
         await self._transaction.execute_many(_ADD_MESSAGE, rows)
 
-    async def delete_messages(self, session_id: str, up_to: int) -> None:
-        await self._fetch(_DELETE_MESSAGES, session_id=session_id, up_to=up_to)
+    async def delete_messages(self, session_id: str, up_to: int | None = None) -> None:
+        await self._fetch(_DELETE_MESSAGES, session_id=session_id, up_to=_LAST if up_to is None else up_to)
 
     async def delete_all_messages(self) -> None:
         await self._fetch(_DELETE_ALL_MESSAGES)

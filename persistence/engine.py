@@ -20,6 +20,7 @@ Prepare = Callable[[aiosqlite.Connection, Path], Awaitable[None]]
 
 READERS = 4
 MAX_GROUP = 256
+FORGET_MILLISECONDS = 100
 
 
 class Transaction:
@@ -122,9 +123,12 @@ class Engine:
         return await done
 
     async def forget(self) -> None:
-        """What was deleted is afterwards in no file any more; it waits for whoever reads the WAL at this moment."""
+        """What was deleted is afterwards in no file any more; fails while somebody reads what was there before."""
         async with self._alone:
+            # Nobody who wants to write waits for one who reads.
+            await _fetch(self._writer, f"PRAGMA busy_timeout = {FORGET_MILLISECONDS}", ())
             ((is_busy, *_),) = await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+            await _fetch(self._writer, f"PRAGMA busy_timeout = {sqlite.BUSY_TIMEOUT_SECONDS * 1000}", ())
         if is_busy:
             raise StorageUnavailableError((), "somebody is still reading what was deleted")
 

@@ -237,7 +237,10 @@ class SessionRow(SQLModel, table=True):
     """What outlives the working memory."""
 
     __tablename__ = "session"
-    __table_args__ = (Index("session_wanted", "retry_at", sqlite_where=text("wanted IS NOT NULL")),)
+    __table_args__ = (
+        Index("session_wanted", "retry_at", sqlite_where=text("wanted IS NOT NULL")),
+        Index("session_by_time", "seen_at"),
+    )
 
     owner: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
@@ -248,6 +251,7 @@ class SessionRow(SQLModel, table=True):
     wanted: str | None
     failures: int
     retry_at: int | None
+    seen_at: int
 
 
 class MessageRow(SQLModel, table=True):

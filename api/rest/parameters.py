@@ -14,7 +14,7 @@ _WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,100}")
 def check_known(given: QueryParams, known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            raise RefusedError(422, f"'{name}' is not known; send {', '.join(known)}.")
+            raise RefusedError(422, f"'{name}' is not known; send {', '.join(known) or 'none'}.")
 
 
 def whole_number(given: QueryParams, name: str, default: int) -> int:

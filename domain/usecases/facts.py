@@ -7,7 +7,7 @@ from datetime import datetime
 from domain import errors, limits, recall
 from domain.chat_ports import ChatStore, ChatWriter, FactFinder
 from domain.facts import Fact, FactCategory, FactWrite, WriteOutcome, judge, same_key
-from domain.limits import check_length, check_range
+from domain.limits import check_range
 from domain.memory_settings import RETRIEVAL_LIMITS
 from domain.paging import Page, PageRequest
 from domain.ports import AccessLog, Clock
@@ -15,8 +15,10 @@ from domain.recall import Occasion, RecalledFact
 from domain.segmentation import QueryTerms, keyword_terms
 from domain.usecases.settings import Settings
 
-# Preferences that are looked at without a keyword in common, of each kind.
+# So many preferences are looked at without a keyword in common, along each way that can put one in front; and so many
+# times more while there could be a better one.
 FOREMOST = 100
+FURTHER = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +82,15 @@ class Facts:
         self, message: str, session_id: str | None, limit: int | None, *, track: bool
     ) -> tuple[RecalledFact, ...]:
         """Best first; the topic of the session, if it has one, joins the message."""
-        check_length(message, self.limits.text, ("message",))
+        if len(message) > self.limits.text:
+            raise errors.TextTooLongError(("message",), len(message), self.limits.text)
         if limit is None:
             limit = (await self.settings.read()).retrieval_limit
         check_range(limit, RETRIEVAL_LIMITS, ("limit",))
         now = self.clock()
         topic = await self._topic(session_id, now)
         occasion = Occasion(recall.expresses_preference(message), topic, now)
-        found = await self._best(_joined(keyword_terms(message), topic), occasion, limit)
+        found = await self._best(keyword_terms(message).joined(topic), occasion, limit)
         if track:
             self.note_accesses([each.fact for each in found])
         return found
@@ -98,7 +101,19 @@ class Facts:
             self.accesses.record(fact.id, now)
 
     async def _best(self, terms: QueryTerms, occasion: Occasion, limit: int) -> tuple[RecalledFact, ...]:
-        preferences = await self.store.foremost_preferences(FOREMOST) if occasion.is_about_preferences else ()
+        if not occasion.is_about_preferences:
+            return await self._best_of((), terms, occasion, limit)
+        walked = FOREMOST
+        while True:
+            preferences = await self.store.foremost_preferences(walked)
+            found = await self._best_of(preferences, terms, occasion, limit)
+            if not recall.may_be_beaten(found, limit, preferences, walked, occasion):
+                return found
+            walked *= FURTHER
+
+    async def _best_of(
+        self, preferences: Sequence[Fact], terms: QueryTerms, occasion: Occasion, limit: int
+    ) -> tuple[RecalledFact, ...]:
         candidates = {fact.id: fact for fact in preferences}
         scores = await self.finder.find_facts(terms, candidates)
         candidates |= await self.store.facts([fact_id for fact_id in scores if fact_id not in candidates])
@@ -124,10 +139,3 @@ async def write_fact(store: ChatWriter, fact: Fact, now: datetime) -> FactWrite:
         holding = replace(holding, superseded_at=now)
     await store.add_fact(fact)
     return FactWrite(outcome, fact, holding)
-
-
-def _joined(message: QueryTerms, topic: QueryTerms) -> QueryTerms:
-    return QueryTerms(
-        tuple(dict.fromkeys((*message.terms, *topic.terms))),
-        tuple(dict.fromkeys((*message.prefixes, *topic.prefixes))),
-    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from domain import flush
-from domain.chat_ports import ChatReader, ChatStore, ChatWriter, KeptMessage
+from domain.chat_ports import ChatStore, ChatWriter, KeptMessage
 from domain.errors import DomainError, ExtractorUnavailableError, StorageUnavailableError
 from domain.extraction import Learned
 from domain.extraction.gate import is_said_by, says_the_same
@@ -70,18 +70,15 @@ class Learner:
         if is_on and await store.count_messages(session_id):
             return False
         session = await store.session(session_id)
-        if await _is_over(store, session_id):
-            await store.delete_session(session_id)
-        else:
-            settled = flush.succeeded(session.flush, session.flush.cycle)
-            learning = Learning(began_at=session.learning.began_at)
-            await store.put_session(replace(session, flush=settled, learning=learning))
+        settled = flush.succeeded(session.flush, session.flush.cycle)
+        learning = Learning(began_at=session.learning.began_at)
+        await store.put_session(replace(session, flush=settled, learning=learning), self.clock())
         return True
 
     async def _note_failure(self, store: ChatWriter, session_id: str) -> None:
         session = await store.session(session_id)
-        failed = flush.failed(session.flush, session.flush.cycle)
-        await store.put_session(replace(session, flush=failed, learning=after_failure(session.learning, self.clock())))
+        now, failed = self.clock(), flush.failed(session.flush, session.flush.cycle)
+        await store.put_session(replace(session, flush=failed, learning=after_failure(session.learning, now)), now)
 
 
 def _spoken(kept: Sequence[KeptMessage]) -> list[Message]:
@@ -89,10 +86,6 @@ def _spoken(kept: Sequence[KeptMessage]) -> list[Message]:
     spoken = [each.message for each in kept if each.message.role in SPOKEN]
     cleaned = [replace(message, content=without_injected(message.content)) for message in spoken]
     return [message for message in cleaned if message.content.strip()]
-
-
-async def _is_over(store: ChatReader, session_id: str) -> bool:
-    return await store.working_memory(session_id) is None
 
 
 def _reason(error: DomainError) -> str:

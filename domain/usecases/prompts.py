@@ -1,15 +1,15 @@
 """The system prompt of a chat: the notebook, and what matters for one message."""
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from domain import limits
 from domain.facts import fact_text
-from domain.limits import check_length
 from domain.notebook import MEMORY
 from domain.search import Filters, SearchEngine, SearchSource
-from domain.system_prompt import SystemPrompt, as_line, compose
+from domain.system_prompt import SystemPrompt, as_line, compose, harmless
 from domain.tokens import TokenCounter
 from domain.usecases.facts import Facts
 from domain.usecases.notebook import Notebook
@@ -35,7 +35,6 @@ class Prompts:
 
     async def compose(self, message: str, session_id: str | None, token_budget: int | None) -> SystemPrompt:
         """Facts that are placed count as accessed."""
-        check_length(message, self.limits.text, ("message",))
         if token_budget is not None:
             limits.check_range(token_budget, TOKEN_BUDGETS, ("token_budget",))
         settings = await self.settings.read()
@@ -48,8 +47,8 @@ class Prompts:
         facts = [fact_text(each.fact) for each in recalled]
 
         def composed() -> SystemPrompt:
-            long_term = compose(memory, (), (), token_budget, self.count_tokens).stable
-            others = [_told(hit) for hit in hits if hit.path != MEMORY or hit.text not in long_term]
+            long_term = _bare(compose(memory, (), (), token_budget, self.count_tokens).stable)
+            others = [_told(hit) for hit in hits if hit.path != MEMORY or _bare(harmless(hit.text)) not in long_term]
             return compose(memory, facts, others[: settings.retrieval_limit], token_budget, self.count_tokens)
 
         # A large notebook with a large budget takes seconds.
@@ -61,6 +60,12 @@ class Prompts:
 
 # Facts are recalled, not searched for.
 SOURCES: Final = frozenset({SearchSource.MEMORY, SearchSource.NOTEBOOK})
+# What a file has between the words of a passage and its passage has not.
+_LAYOUT: Final = re.compile(r"[\s>]+")
+
+
+def _bare(text: str) -> str:
+    return _LAYOUT.sub("", text)
 
 
 def _told(hit: SearchHit) -> str:

@@ -22,7 +22,7 @@ from domain.sessions import (
 )
 from domain.turns import Turn, TurnResult, after_turn, archived, check_turn, fact_of, worth_keeping
 from domain.usecases.facts import write_fact
-from domain.usecases.settings import Settings, evict
+from domain.usecases.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Sessions:
 
         async def work(store: ChatWriter) -> TurnResult:
             if turn.id is not None and (known := await store.turn(turn.session_id, turn.id)):
-                return await _as_recorded(store, turn.session_id, known, now)
+                return replace(await _as_recorded(store, turn.session_id, known, now), refused=refused)
             settings = await self.settings.within(store)
             before = await self._going_on(store, turn.session_id, settings, now)
             memory = after_turn(before, turn, self.limits, now)
@@ -62,7 +62,7 @@ class Sessions:
                 await store.add_messages(turn.session_id, worth_keeping(turn.messages))
             writes = () if fact is None else (await write_fact(store, fact, now),)
             if writes:
-                await evict(store, settings)
+                await self.settings.evict(store, settings)
             if turn.id is not None:
                 await store.add_turn(turn.session_id, _recorded(turn.id, writes, now))
             return TurnResult(memory, writes, refused)
@@ -103,38 +103,40 @@ class Sessions:
         if settings.archive_on_expiry:
             for fact in archived(memory, self.new_fact_id, now):
                 await write_fact(store, fact, now)
-            await evict(store, settings)
+            await self.settings.evict(store, settings)
         await store.delete_working_memory(memory.session_id)
-        session = await store.session(memory.session_id)
         if not settings.enabled or not settings.auto_extract:
             # Nobody wants to have them learned, and there will be no other occasion.
-            await store.delete_session(memory.session_id)
-            return False
+            await store.delete_messages(memory.session_id)
         if not await store.count_messages(memory.session_id):
-            await store.delete_session(memory.session_id)
             return False
+        session = await store.session(memory.session_id)
         learning = replace(session.learning, wanted=session.learning.wanted or Wanted.EXTRACTION)
-        await store.put_session(replace(session, learning=learning))
+        await store.put_session(replace(session, learning=learning), now)
         return True
 
     async def _idle(self, session_id: str) -> Reaction:
         now = self.clock()
+        was_wanted = False
 
         async def work(store: ChatWriter) -> str | None:
+            nonlocal was_wanted
             settings = await self.settings.within(store)
             if not settings.enabled or not settings.auto_extract:
                 return "automatic memory is off"
             session = await store.session(session_id)
             reason = why_not_yet(session.learning, await store.count_messages(session_id), settings, now)
             if reason is None:
+                was_wanted = session.learning.wanted is not None
                 learning = replace(
                     session.learning, began_at=now, wanted=session.learning.wanted or Wanted.EXTRACTION, retry_at=None
                 )
-                await store.put_session(replace(session, learning=learning))
+                await store.put_session(replace(session, learning=learning), now)
             return reason
 
         reason = await self.store.write(work)
-        if reason is None and not self.learn(session_id):
+        # One that was not wanted before is begun by this event, also where the background has seen it first.
+        if reason is None and not self.learn(session_id) and was_wanted:
             reason = "it is being learned from"
         action = SessionAction.EXTRACTION_SKIPPED if reason else SessionAction.EXTRACTION_STARTED
         return Reaction(action, reason)
@@ -147,11 +149,14 @@ class Sessions:
             session = await store.session(event.session_id)
             step = _step(session, event, settings)
             if not settings.enabled:
+                # The cycle is followed all the same: it may end before memory is on again.
+                followed = flush.failed(step.flush, step.flush.cycle) if step.begins else step.flush
+                await store.put_session(replace(session, flush=followed), now)
                 return replace(step, begins=False, reason="memory is off")
             learning = session.learning
             if step.begins:
                 learning = Learning(now, Wanted.FLUSH)
-            await store.put_session(replace(session, flush=step.flush, learning=learning))
+            await store.put_session(replace(session, flush=step.flush, learning=learning), now)
             return step
 
         step = await self.store.write(work)

@@ -1,6 +1,6 @@
 """How the owner wants chat memory to work: what was set, over what the service was started with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from domain import memory_settings
@@ -10,11 +10,11 @@ from domain.memory_settings import MemorySettings
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`forget` is called when facts were deleted for good."""
+    """`forget` makes sure, soon, that nothing of what was evicted is left in any file."""
 
     store: ChatStore
     defaults: MemorySettings
-    forget: Callable[[], Awaitable[None]]
+    forget: Callable[[], object]
 
     async def read(self) -> MemorySettings:
         return await self.within(self.store)
@@ -27,16 +27,15 @@ class Settings:
     async def update(self, changes: Mapping[str, object]) -> MemorySettings:
         """Only what is named changes; with a lower threshold facts are evicted at once."""
 
-        async def work(store: ChatWriter) -> tuple[MemorySettings, int]:
+        async def work(store: ChatWriter) -> MemorySettings:
             settings = memory_settings.changed(await self.within(store), changes)
             await store.put_settings(changes)
-            return settings, await evict(store, settings)
+            await self.evict(store, settings)
+            return settings
 
-        settings, evicted = await self.store.write(work)
-        if evicted:
-            await self.forget()
-        return settings
+        return await self.store.write(work)
 
-
-async def evict(store: ChatWriter, settings: MemorySettings) -> int:
-    return 0 if settings.eviction_threshold is None else await store.evict(settings.eviction_threshold)
+    async def evict(self, store: ChatWriter, settings: MemorySettings) -> None:
+        """What is over the threshold, if there is one."""
+        if settings.eviction_threshold is not None and await store.evict(settings.eviction_threshold):
+            self.forget()

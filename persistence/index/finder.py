@@ -27,7 +27,7 @@ _DATED: Final = """
 _WORDS: Final = f"""
     WITH scored AS MATERIALIZED (
         SELECT {{table}}.rowid AS number, bm25({{table}}, {WEIGHTS}) AS score FROM {{table}} {{dated}})
-    SELECT number, score FROM (SELECT number, score FROM scored ORDER BY score, number LIMIT :arm)
+    SELECT number, score FROM (SELECT number, score FROM scored ORDER BY score, number DESC LIMIT :arm)
     UNION
     SELECT number, score FROM scored WHERE number IN (SELECT value FROM json_each(:others))"""
 _ANY_DATE: Final = "WHERE {table} MATCH :match"
@@ -119,7 +119,7 @@ def words_match(terms: QueryTerms, prefix: str) -> str:
 
 
 async def by_words(
-    file: IndexFile, terms: QueryTerms, bounds: Bounds, others: Collection[int] = ()
+    file: IndexFile, terms: QueryTerms, bounds: Bounds, others: Collection[int] = (), arm: int = ARM
 ) -> dict[int, float]:
     """bm25 of the best and of the others that match; the smaller, the better."""
     if not terms or bounds.is_empty:
@@ -130,7 +130,7 @@ async def by_words(
     if bounds.narrowed is not None:
         match = f"({match}) AND {bounds.narrowed}"
     rows = await file.engine.fetch(
-        sql.format(table=table), {**bounds.parameters, "match": match, "arm": ARM, "others": json_of(others)}
+        sql.format(table=table), {**bounds.parameters, "match": match, "arm": arm, "others": json_of(others)}
     )
     return dict(cast("Any", rows))
 

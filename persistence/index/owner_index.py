@@ -26,6 +26,8 @@ from persistence.related_sets import Source
 # A fresh note must be found by its meaning too, and not be outranked by old noise: so many are embedded for a query.
 EMBEDDED_AT_ONCE: Final = 16
 FRESH_SECONDS: Final = 1.0
+# What a fact is trusted and when it was used count for more than half: so many are weighed that fit by their words.
+FACT_ARM: Final = 300
 # Whoever follows the state wants to see it move, not every step.
 PACE_SECONDS: Final = 0.2
 
@@ -60,11 +62,11 @@ class OwnerIndex(SearchIndex, FactFinder, IndexControl):
         try:
             async with self.library.at_present() as file:
                 numbers = await finder.numbers_of(file, self.owner, SearchSource.FACT, others)
-                words = await finder.by_words(file, terms, bounds, numbers)
+                words = await finder.by_words(file, terms, bounds, numbers, FACT_ARM)
                 documents = await finder.documents_of(file, self.owner, words)
                 found = Found(SearchEngine.KEYWORD, _found(documents, words, {}))
         except IndexUnavailableError:
-            found = await self.like.find((*terms.terms, *terms.prefixes), bounds)
+            found = await self.like.find((*terms.written, *terms.prefixes), bounds)
         return {each.document.id: each.score for each in rank(found, len(found.documents))}
 
     async def named(self, book_id: str) -> Source:

@@ -85,8 +85,11 @@ CREATE TABLE session (
     wanted VARCHAR,
     failures INTEGER NOT NULL,
     retry_at INTEGER,
+    seen_at INTEGER NOT NULL,
     PRIMARY KEY (owner, id)
 );
+
+CREATE INDEX session_by_time ON session (seen_at);
 
 CREATE INDEX session_wanted ON session (retry_at) WHERE wanted IS NOT NULL;
 

@@ -99,7 +99,7 @@ class WorkingMemory:
     session_id: strawberry.ID = strawberry.field(description="The session.")
     current_topic: str | None = strawberry.field(description="What is being talked about.")
     context_variables: JsonValue = strawberry.field(description="An object, merged key by key.")
-    turn_count: int = strawberry.field(description="How many turns there were, from 1.")
+    turn_count: int = strawberry.field(description="How many turns there were.")
     last_emotion: str | None = strawberry.field(description="The user's, as last analysed.")
     created_at: datetime = strawberry.field(description="When the session began.")
     updated_at: datetime = strawberry.field(description="When something last happened in it.")

@@ -39,7 +39,7 @@ SEARCH = f"""query(
     engine
     hits {{
       source id text snippet highlights {{ start end text }} score vectorScore keywordScore
-      memory {{ {MEMORY} }} path line
+      memory {{ {MEMORY} }} fact {{ key }} path line
     }}
   }}
 }}"""

@@ -55,13 +55,22 @@ def test_what_the_user_stated_is_trusted_to_nine_tenths_at_least(
 
 @pytest.mark.parametrize(
     "spelling",
-    ["favourite_drink", "Favourite Drink", "FAVOURITE-DRINK", " favourite  drink ", "ｆａｖｏｕｒｉｔｅ＿ｄｒｉｎｋ", "favourite\tdrink_"],
+    [
+        "favourite_drink",
+        "Favourite Drink",
+        "FAVOURITE-DRINK",
+        " favourite  drink ",
+        "ｆａｖｏｕｒｉｔｅ＿ｄｒｉｎｋ",
+        "favourite\tdrink_",
+    ],
 )
 def test_a_key_is_one_however_it_is_spelled(spelling: str) -> None:
     assert same_key(spelling) == "favourite_drink"
 
 
-@pytest.mark.parametrize("other", ["favourite_drinks", "favouritedrink", "favourite", "favorite_drink", "drink", "喜欢的饮料"])
+@pytest.mark.parametrize(
+    "other", ["favourite_drinks", "favouritedrink", "favourite", "favorite_drink", "drink", "喜欢的饮料"]
+)
 def test_a_similar_key_is_another_one(other: str) -> None:
     assert same_key(other) != "favourite_drink"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from domain import errors
-from domain.values import MAX_DEPTH, MAX_INTEGER, MAX_PARTS, Json, check_json, merged, replace_texts
+from domain.values import MAX_DEPTH, MAX_INTEGER, MAX_PARTS, Json, check_json, merged
 
 PATH = ("value",)
 ROOM = 100
@@ -85,12 +85,6 @@ def test_the_path_leads_to_what_is_wrong() -> None:
         check_json({"list": [1, {"deep": float("nan")}]}, ROOM, PATH)
 
     assert caught.value.path == ("value", "list", "1", "deep")
-
-
-def test_every_text_is_changed_and_nothing_else() -> None:
-    value = {"name": "a", "list": ["b", 1, None, True, {"more": "c"}]}
-
-    assert replace_texts(value, str.upper) == {"name": "A", "list": ["B", 1, None, True, {"more": "C"}]}
 
 
 def test_values_are_merged_key_by_key_and_null_takes_away() -> None:
