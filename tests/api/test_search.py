@@ -192,6 +192,7 @@ def test_a_hit_is_told_whole(client: Client, book: str) -> None:
                 "vectorScore": None,
                 "keywordScore": 1.0,
                 "memory": memory["book"]["memories"]["nodes"][0],
+                "fact": None,
                 "path": None,
                 "line": None,
             }

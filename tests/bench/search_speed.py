@@ -140,9 +140,9 @@ async def _hybrid(library: Library, question: str, book: str | None) -> None:
 async def _keyword(library: Library, question: str, book: str | None) -> None:
     embedder = library.service.library.embedder
     assert embedder is not None, "it is opened with one"
-    embedder.reason = "measured without"
+    embedder._breaker.reason = "measured without"
     await _ask(library, question, book, SearchEngine.KEYWORD)
-    embedder.reason = None
+    embedder._breaker.reason = None
 
 
 async def _ask(library: Library, question: str, book: str | None, engine: SearchEngine) -> None:
