@@ -172,6 +172,9 @@ class StorageUnavailableError(DomainError):
 
     reason: str
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 @dataclass(eq=False)
 class EmbedderUnavailableError(DomainError):

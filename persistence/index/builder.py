@@ -72,8 +72,8 @@ class Builder:
             # Half an index is of no use, and may be what fills the disk.
             with suppress(OSError):
                 self.generations.discard_building()
-            self._fail(_reason(error))
-            raise BuildFailedError(_reason(error)) from error
+            self._fail(str(error))
+            raise BuildFailedError(str(error)) from error
 
     def _fail(self, reason: str) -> None:
         progress = failed(self._progress, reason, self.clock())
@@ -150,7 +150,3 @@ class Builder:
         self._progress = progress
         self.report(progress)
         self.generations.report(progress)
-
-
-def _reason(error: Exception) -> str:
-    return error.reason if isinstance(error, StorageUnavailableError) else str(error)

@@ -113,13 +113,9 @@ class IndexFile:
 
     async def put_vectors(self, vectors: Mapping[int, tuple[bytes, Vector]]) -> None:
         """By document number, each with the digest of the text it was made of; one that has changed since is left."""
-        if not vectors:
-            return
-        dimensions = len(next(vector for _, vector in vectors.values())) // FLOAT_BYTES
-        await self.engine.write(lambda transaction: self._put_vectors(transaction, vectors, dimensions))
-        # Only now, when every reader can see the table.
-        self.meta["dimensions"] = dimensions
-        self.has_vectors = True
+        if vectors:
+            # A search that waits no longer must not leave vectors behind that nobody knows of.
+            await finish(self._write_vectors(vectors))
 
     async def put_names(
         self, owner: str, book_id: str, names_version: str, names: str, named: Mapping[str, Sequence[NamedIn]]
@@ -188,6 +184,13 @@ class IndexFile:
         for table in _WORD_TABLES:
             rows = [_words_row(number, entry, in_scope=table == "scoped") for number, entry in numbered]
             await transaction.execute_many(_PUT_WORDS.format(table=table), rows)
+
+    async def _write_vectors(self, vectors: Mapping[int, tuple[bytes, Vector]]) -> None:
+        dimensions = len(next(vector for _, vector in vectors.values())) // FLOAT_BYTES
+        await self.engine.write(lambda transaction: self._put_vectors(transaction, vectors, dimensions))
+        # Only now, when every reader can see the table.
+        self.meta["dimensions"] = dimensions
+        self.has_vectors = True
 
     async def _drop_outdated_vectors(self, transaction: Transaction, before: Sequence[Any], now: Sequence[Any]) -> None:
         still = {row[0] for row in now if row[5]}

@@ -79,6 +79,7 @@ class Library:
     _revision: int = 0
     _identity: dict[str, str] = field(default_factory=dict)
     _tasks: Tasks = field(default_factory=Tasks)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     _building: asyncio.Task[None] | None = None
     _beginning: asyncio.Task[None] | None = None
 
@@ -190,6 +191,11 @@ class Library:
         }
 
     async def _open_newest(self) -> None:
+        # Opened twice at once, a file would not know of the vectors that are put into its other self.
+        async with self._opening:
+            await self._open_if_newer()
+
+    async def _open_if_newer(self) -> None:
         path = self.generations.newest()
         is_open = self._file is not None and self._file.engine.path == path and self._trouble is None
         if path is None or is_open:

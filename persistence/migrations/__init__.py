@@ -1,5 +1,6 @@
 """Numbered steps that bring a database file from any older version to the present one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -46,7 +47,9 @@ async def upgrade(db: aiosqlite.Connection, path: Path, steps: tuple[str, ...] |
         raise UnreadableDatabaseError(path, str(error)) from error
     finally:
         if db.in_transaction:
-            await db.execute_fetchall("ROLLBACK")
+            # A COMMIT that was cancelled may still come before it.
+            with suppress(sqlite.Error):
+                await db.execute_fetchall("ROLLBACK")
 
 
 def _statements(script: str) -> list[str]:

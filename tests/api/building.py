@@ -1,5 +1,6 @@
 """What an API test needs before it starts, and how it looks at everything that is stored."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -152,3 +153,5 @@ async def write_down_reads(service: Service, statements: list[str]) -> None:
 async def bring_index_up(service: Service) -> None:
     """So that it does not read meanwhile, at its own time."""
     await service.use_cases(LOCAL_OWNER).search.run("何か", 1, Filters())
+    # A search waits for it only so long.
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == "index-catch-up"))

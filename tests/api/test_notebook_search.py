@@ -13,6 +13,7 @@ from tests.embedding_server import EmbeddingServer, embedding_server
 from tests.serving import Client, running
 
 SEARCH = "query($words: String!) { search(query: $words, sources: [NOTEBOOK]) { engine hits { text path line } } }"
+STATUS = "{ indexStatus { documents unembedded } }"
 FACTS = [f"fact number{n} about topic{n}" for n in range(50)]
 PATIENCE_SECONDS = 30
 
@@ -185,6 +186,8 @@ def test_own_write_is_embedded_once_though_the_watch_sees_it_as_well(
     embedding_client: Client, embeddings: EmbeddingServer, notebook: Path
 ) -> None:
     append(embedding_client, "an old saxophone")
+    # Searched for sooner, it would be embedded for the search as well.
+    wait_until(lambda: embedding_client.ask(STATUS)["indexStatus"] == {"documents": 1, "unembedded": 0})
     assert texts(embedding_client, "saxophone") == ["an old saxophone"]
 
     # Once the watch has told of a person's edit that came later, it has told of our own write too.

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from api.composition import open_service
+from api.composition import open_parts, open_service
 from api.settings import LOCAL_OWNER, Settings
 from tests.api.building import a_memory
 from tests.api.test_search_ladder import (
@@ -210,6 +210,20 @@ def test_a_service_that_is_stopped_at_any_moment_of_a_rebuild_leaves_no_thread(t
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
         assert not thread.is_alive()
+
+
+async def test_an_index_that_several_look_for_at_once_is_opened_once(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, embedder="none")
+    async with open_parts(settings) as service:
+        await service.library.build_once(lambda _: None)
+    async with open_parts(settings) as service:
+        library = service.library
+        await library._identify()
+
+        await asyncio.gather(*(library._open_newest() for _ in range(3)))
+
+        opened = [task for task in library._tasks._running if task.get_name() == "index-follow-files"]
+        assert len(opened) == 1
 
 
 def test_the_command_builds_beside_a_server_that_shows_it_and_takes_it_over(data_dir: Path) -> None:

@@ -413,7 +413,7 @@ def test_who_does_not_read_is_not_read_from(server: Server) -> None:
 
 
 def test_connection_that_says_nothing_is_closed(tmp_path: Path) -> None:
-    with running(Settings(data_dir=tmp_path / "data", connection_init_seconds=0.05)) as server:
+    with running(Settings(data_dir=tmp_path / "data", connection_init_seconds=1)) as server:
         with opened(server.url) as talk:
             assert talk.closed() == (4408, "Connection initialisation timeout")
         with opened(server.url) as talk:

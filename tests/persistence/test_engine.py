@@ -285,6 +285,10 @@ async def test_a_group_that_meets_a_full_disk_acknowledges_only_what_is_kept(eng
     assert await ids(engine) == sorted(answer for answer in answers if isinstance(answer, str))
 
 
+def test_a_refused_write_says_why() -> None:
+    assert str(StorageUnavailableError((), "database or disk is full")) == "database or disk is full"
+
+
 async def test_an_opening_that_is_cancelled_at_any_moment_leaves_no_thread(database: Path) -> None:
     """One that is left keeps the process alive."""
     before = set(threading.enumerate())

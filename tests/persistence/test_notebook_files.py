@@ -6,7 +6,8 @@ import random
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -502,9 +503,14 @@ def test_full_disk_leaves_every_file_as_it_was(root: Path, work: str) -> None:
 # Many writers, and writers that are killed
 
 
-def writer(root: Path, name: str, count: int, kind: str) -> "subprocess.Popen[str]":
+@contextmanager
+def writer(root: Path, name: str, count: int, kind: str) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "tests.persistence.notebook_writer", str(root), name, str(count), kind]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def items(path: Path) -> list[str]:
@@ -514,9 +520,10 @@ def items(path: Path) -> list[str]:
 @pytest.mark.parametrize(("kind", "path"), [("entries", LOG), ("facts", MEMORY)])
 def test_eight_processes_lose_nothing(root: Path, kind: str, path: str) -> None:
     (root / MEMORY).write_text("# Notes\n\n## Middle\n\n## Last\n\n", encoding="utf-8")
-    writers = [writer(root, str(number), APPENDS, kind) for number in range(WRITERS)]
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writer(root, str(number), APPENDS, kind)) for number in range(WRITERS)]
 
-    acknowledged = [line for each in writers for line in each.communicate(timeout=PATIENCE_SECONDS)[0].splitlines()]
+        acknowledged = [line for each in writers for line in each.communicate(timeout=PATIENCE_SECONDS)[0].splitlines()]
 
     assert [each.returncode for each in writers] == [0] * WRITERS
     assert len(acknowledged) == WRITERS * APPENDS
