@@ -108,7 +108,9 @@ class Builder:
                 file = await open_index(self.generations.building)
                 is_ours = all(file.meta.get(name) == value for name, value in self.identity.items())
                 if is_ours and file.applied <= newest:
-                    _log.info("index_build_resumed", scanned=[file.meta.get(name) for name in SCANNED.values()])
+                    _log.info(
+                        "index_build_resumed", scanned=sum(int(file.meta.get(name, 0)) for name in SCANNED.values())
+                    )
                     return file
                 await file.close()
         self.generations.discard_building()

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.api.chatting import (
+from tests.api.chat.chatting import (
     assistant,
     chat_server,
     facts,

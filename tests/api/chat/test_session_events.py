@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tests import chat_server as model
-from tests.api.chatting import (
+from tests.api.chat.chatting import (
     chat_server,
     four_messages,
     learned,

@@ -16,7 +16,7 @@ from persistence.extraction.chat import INSTRUCTIONS
 from tests import chat_server as server_that_is
 from tests import embedding_server as any_server_that_is
 from tests.api.building import a_book, a_character, a_memory, ref
-from tests.api.chatting import (
+from tests.api.chat.chatting import (
     Message,
     assistant,
     chat_server,
@@ -29,7 +29,7 @@ from tests.api.chatting import (
     rows,
     user,
 )
-from tests.api.test_extraction import CHUNK, SECRETS, STARTED, bytes_under, prompt, wait_until_read, write_notebook
+from tests.api.chat.test_extraction import CHUNK, SECRETS, STARTED, bytes_under, prompt, wait_until_read, write_notebook
 from tests.api.test_search_ladder import PATIENCE_SECONDS, eventually
 from tests.api.test_serve_command import serving
 from tests.chat_server import MODEL, ChatServer, conversation_in

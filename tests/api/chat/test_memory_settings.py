@@ -1,9 +1,7 @@
 """Settings of chat memory: their defaults, their changes over GraphQL and REST, and what they switch off."""
 
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from api.settings import Settings
-from tests.api.building import MAX_OWNERS, Owners
-from tests.api.chatting import (
+from tests.api.building import Owners
+from tests.api.chat.chatting import (
     chat_server,
     facts,
     four_messages,
@@ -50,24 +48,6 @@ OTHERS = {
     "archiveOnExpiry": True,
 }
 FIELDS = " ".join(DEFAULTS)
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 def settings(client: Client) -> Any:

@@ -1,8 +1,7 @@
 """The system prompt of a chat: the notebook whole, then what matters for a message; stored text stays data."""
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import count
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ from domain.search import SearchEngine
 from domain.system_prompt import CLOSING, EXPLANATION, OPENING
 from domain.tokens import estimate_tokens
 from domain.usecases.prompts import FLOOR
-from tests.api.building import MAX_OWNERS, Owners, a_book, a_memory
-from tests.api.chatting import chat_server, facts, record_turn, set_memory, state
-from tests.api.test_extraction import write_notebook
+from tests.api.building import a_book, a_memory
+from tests.api.chat.chatting import chat_server, facts, record_turn, set_memory, state
+from tests.api.chat.test_extraction import write_notebook
 from tests.api.test_search_ladder import eventually, execute, index_file, wait_for
 from tests.clock import SettableClock
 from tests.serving import Client
@@ -28,24 +27,6 @@ SEARCH = "query($words: String!) { search(query: $words, sources: [MEMORY]) { en
 NOTHING = {"text": "", "stable": "", "volatile": "", "sections": []}
 LONG_TERM, RELEVANT = "Long-term Memory", "Relevant Past Context"
 CUT = "[… cut here, lines left out: "
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 def compose(client: Client, message: str, session: str | None = None, budget: int | None = None) -> Any:

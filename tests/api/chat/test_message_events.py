@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.settings import Settings
-from tests.api.chatting import facts, working_memory
+from tests.api.chat.chatting import facts, working_memory
 from tests.serving import Client, running
 
 UPDATE = {"shouldStore": True, "category": "preference", "key": "drink", "value": {"tea": "green"}}

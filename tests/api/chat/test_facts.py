@@ -1,16 +1,14 @@
 """Facts from what users state: how far they are trusted, the gate they pass, their history, and their list."""
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import count
 from typing import Any
 
 import pytest
 
-from tests.api.building import MAX_OWNERS, Owners
-from tests.api.chatting import FACT, chat_server, facts, record_turn, state, working_memory
+from tests.api.building import Owners
+from tests.api.chat.chatting import FACT, facts, record_turn, state, working_memory
 from tests.clock import SettableClock
 from tests.serving import Client
 
@@ -26,24 +24,6 @@ RECALL = "query($message: String!) { recall(message: $message, track: false) { f
 # Put together here so that no scanner takes this file for a leak.
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CARD = "4111 1111 " + "1111 1111"
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 def write(client: Client, key: str, value: Any, **fields: Any) -> Any:

@@ -15,7 +15,7 @@ from api.settings import LOCAL_OWNER, Settings
 from domain.facts import FactCategory
 from domain.turns import MemoryUpdate, Turn, TurnAnalysis
 from persistence import sqlite
-from tests.api.chatting import (
+from tests.api.chat.chatting import (
     chat_server,
     facts,
     four_messages,

@@ -1,14 +1,12 @@
 """`/memory/long-term`: facts in the fields of the chat memory specification, page by page, and their deletion."""
 
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.building import MAX_OWNERS, Owners
-from tests.api.chatting import chat_server, facts, record_turn, state, working_memory
+from tests.api.building import Owners
+from tests.api.chat.chatting import facts, record_turn, state, working_memory
 from tests.clock import SettableClock
 from tests.serving import Client
 
@@ -25,24 +23,6 @@ FIELDS = [
     "last_accessed",
     "access_count",
 ]
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 def write(client: Client, key: str, value: Any, **fields: Any) -> str:

@@ -2,19 +2,18 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from tests.api.building import MAX_OWNERS, Owners
-from tests.api.chatting import FACT, chat_server, facts, record_turn, set_memory, state
+from tests.api.building import Owners
+from tests.api.chat.chatting import FACT, chat_server, facts, record_turn, set_memory, state
 from tests.api.test_search_ladder import eventually, execute, index_file, wait_for
 from tests.clock import SettableClock
 from tests.serving import Client
@@ -25,24 +24,6 @@ RECALL = f"""query($message: String!, $session: ID, $limit: Int, $track: Boolean
     score {{ keyword category recency frequency confidence topicBoost total }}
   }}
 }}"""
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 def write(client: Client, key: str, value: Any, **fields: Any) -> str:

@@ -2,17 +2,15 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from domain.sessions import FIRST_RETRY
-from tests.api.building import MAX_OWNERS, Owners, a_book, a_character, a_memory, ref
-from tests.api.chatting import (
+from tests.api.building import a_book, a_character, a_memory, ref
+from tests.api.chat.chatting import (
     Message,
     assistant,
     chat_server,
@@ -47,24 +45,6 @@ SECRETS = {
     "card": "4111 1111 " + "1111 1111",
     "key": "sk-" + "proj4242424242424242",
 }
-
-
-@pytest.fixture(scope="module")
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Owners]:
-    tokens = {f"token-{number}": f"owner-{number}" for number in range(MAX_OWNERS)}
-    with chat_server(tmp_path_factory.mktemp("data"), clock, tokens=tokens) as server:
-        yield Owners(server, count())
-
-
-@pytest.fixture
-def client(owners: Owners) -> Iterator[Client]:
-    with owners.next_client() as client:
-        yield client
 
 
 @pytest.fixture
