@@ -79,6 +79,8 @@ class Library:
     _revision: int = 0
     _identity: dict[str, str] = field(default_factory=dict)
     _tasks: Tasks = field(default_factory=Tasks)
+    # Apart, because a task that is cancelled before its turn has come does nothing at all.
+    _closing: Tasks = field(default_factory=Tasks)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     _building: asyncio.Task[None] | None = None
     _beginning: asyncio.Task[None] | None = None
@@ -121,6 +123,7 @@ class Library:
 
     async def close(self) -> None:
         await self._tasks.end()
+        await self._closing.finish()
         self.states.close()
         if self._file is not None:
             await self._file.close()
@@ -210,7 +213,7 @@ class Library:
         if self.embedder is not None and self._is_of_embedder(file):
             self.embedder.expected_dimensions = file.meta.get("dimensions")
         if before is not None:
-            self._tasks.run(before.close(), "index-close")
+            self._closing.run(before.close(), "index-close")
         self._beginning = self._tasks.run(self._follow_all_files(file), "index-follow-files")
         self._has_changed()
         _log.info("index_opened", file=path.name, engine=self.engine.value)

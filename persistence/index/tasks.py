@@ -20,6 +20,9 @@ class Tasks:
         task.add_done_callback(self._ended)
         return task
 
+    async def finish(self) -> None:
+        await asyncio.gather(*self._running, return_exceptions=True)
+
     async def end(self) -> None:
         # Again for what one of them has begun as it ended.
         while running := set(self._running):

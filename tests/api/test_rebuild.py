@@ -212,6 +212,26 @@ def test_a_service_that_is_stopped_at_any_moment_of_a_rebuild_leaves_no_thread(t
         assert not thread.is_alive()
 
 
+def test_a_service_that_is_stopped_as_it_takes_over_a_new_index_leaves_no_thread(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, embedder="none")
+
+    async def take_over_and_stop() -> None:
+        async with open_parts(settings) as service:
+            await service.library.open()
+            former = service.library._file
+            service.library.rebuild()
+            while service.library._file is former:  # noqa: ASYNC110 - in the very turn in which it is another
+                await asyncio.sleep(0)
+
+    before = set(threading.enumerate())
+    for _ in range(20):
+        asyncio.run(take_over_and_stop())
+
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
 async def test_an_index_that_several_look_for_at_once_is_opened_once(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, embedder="none")
     async with open_parts(settings) as service:
