@@ -217,6 +217,8 @@ async def open_service(settings: Settings, clock: Clock = now) -> AsyncIterator[
             await watch.started.wait()
             await service.library.open()
             running.append(asyncio.create_task(service.background.run(), name="background"))
+            # What a server that was stopped had not forgotten yet.
+            service.forgetting.begin()
             yield service
         finally:
             for task in running:

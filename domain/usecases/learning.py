@@ -58,7 +58,7 @@ class Learner:
                 await self.notebook.append_unless_said(each.fact, each.category)
 
     async def _is_said(self, fact: str) -> bool:
-        """By anything that search can find: the notebook, facts, and memories that a prompt may have shown."""
+        """By a passage of the notebook or by a fact, as search finds them."""
         found = (await self.index.find(fact, Filters())).documents
         if any(each.text is not None and says_the_same(fact, each.text) for each in found):
             return True

@@ -16,12 +16,17 @@ from domain.usecases.notebook import Notebook
 from domain.usecases.search import Search, SearchHit
 from domain.usecases.settings import Settings
 
+# Facts are recalled, not searched for.
+SOURCES: Final = frozenset({SearchSource.MEMORY, SearchSource.NOTEBOOK})
 TOKEN_BUDGETS: Final = (1, 1_000_000)
 # Search hits below it are left out: with words alone, less than half of what the best hit has in common with the
 # message; with meaning too, what is hardly nearer than any text to any other.
 FLOOR: Final = {SearchEngine.HYBRID: 0.35, SearchEngine.KEYWORD: 0.5, SearchEngine.LIKE: 0.5}
 
 EMPTY: Final = SystemPrompt("", "", ())
+
+# What a file has between the words of a passage and its passage has not.
+_LAYOUT: Final = re.compile(r"[\s>]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +61,6 @@ class Prompts:
         placed = frozenset(prompt.volatile.splitlines())
         self.facts.note_accesses([each.fact for each in recalled if as_line(fact_text(each.fact)) in placed])
         return prompt
-
-
-# Facts are recalled, not searched for.
-SOURCES: Final = frozenset({SearchSource.MEMORY, SearchSource.NOTEBOOK})
-# What a file has between the words of a passage and its passage has not.
-_LAYOUT: Final = re.compile(r"[\s>]+")
 
 
 def _bare(text: str) -> str:

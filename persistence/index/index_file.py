@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -24,6 +25,8 @@ from persistence.index.truth import Key
 from persistence.mapping import json_of, to_microseconds
 
 READERS: Final = 2
+MERGED_PAGES: Final = 200
+TO_FORGET: Final = "to_forget"
 
 _KNOWN: Final = """
     SELECT number, document.owner, source, document.id, digest, is_embedded, scope FROM json_each(:keys) AS wanted
@@ -139,8 +142,18 @@ class IndexFile:
 
     async def forget(self) -> None:
         """The words of what was taken out are afterwards in no file any more: FTS5 only marks them as deleted."""
-        await self.engine.write(_optimize)
+        for table in _WORD_TABLES:
+            # A large index takes seconds: in steps, so that others can write in between.
+            pages = -MERGED_PAGES
+            while await self.engine.write(partial(_merge, table=table, pages=pages)):
+                pages = MERGED_PAGES
+        await self.put(Batch(meta={TO_FORGET: 0}))
         await self.engine.forget()
+
+    @property
+    def has_to_forget(self) -> bool:
+        """A fact was taken out whose words are still in the file."""
+        return bool(self.meta.get(TO_FORGET))
 
     async def close(self) -> None:
         await finish(self._close())
@@ -300,6 +313,15 @@ def _document_row(entry: Entry) -> Mapping[str, object]:
         "context": document.context if document.path is not None else None,
         "digest": document.digest,
     }
+
+
+async def _merge(transaction: Transaction, table: str, pages: int) -> bool:
+    """False when there was nothing left to merge."""
+    ((before,),) = cast("Any", await transaction.fetch("SELECT total_changes()"))
+    await transaction.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))
+    ((after,),) = cast("Any", await transaction.fetch("SELECT total_changes()"))
+    # The command itself counts as one.
+    return bool(after - before > 1)
 
 
 async def _optimize(transaction: Transaction) -> None:

@@ -18,7 +18,7 @@ from domain.search import SearchSource
 from domain.segmentation import document_terms
 from domain.text import NUL
 from domain.usecases.matchers import Matchers
-from persistence.index.index_file import Batch, Entry, IndexFile, NamedIn
+from persistence.index.index_file import TO_FORGET, Batch, Entry, IndexFile, NamedIn
 from persistence.index.truth import Change, Key, MemoryText, OwnedDocument, Truth
 
 BATCH: Final = 500
@@ -68,7 +68,8 @@ class Indexer:
         entries = await self._entries([(each.owner, each.document) for each in found], named)
         there = {entry.key for entry in entries}
         removed = [change.key for change in changes if change.key not in there]
-        await file.put(Batch(entries, removed, meta=meta))
+        to_forget = {TO_FORGET: 1} if any(source == SearchSource.FACT for _, source, _ in removed) else {}
+        await file.put(Batch(entries, removed, meta={**meta, **to_forget}))
         return len(entries)
 
     async def follow_names(self, file: IndexFile, owner: str, book_id: str) -> None:

@@ -161,8 +161,10 @@ class Library:
     async def forget(self) -> None:
         """What was deleted is in no file of the index afterwards; without an index there is nothing to do."""
         with suppress(IndexUnavailableError):
-            async with self.at_present() as file:
-                await file.forget()
+            async with self.in_use() as file:
+                await self._bring_up(file)
+                if file.has_to_forget:
+                    await file.forget()
 
     def rebuild(self) -> None:
         self._start_building()

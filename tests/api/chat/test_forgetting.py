@@ -505,6 +505,19 @@ def test_what_a_new_fact_evicts_is_in_no_file_any_more(server: Server, data_dir:
         gone(data_dir, "saxophone")
 
 
+def test_what_a_stopped_server_had_not_forgotten_the_next_one_forgets(data_dir: Path, clock: SettableClock) -> None:
+    with chat_server(data_dir, clock) as server, server.client() as client:
+        set_memory(client, evictionThreshold=1)
+        infer(client, "instrument", 0.1, "saxophone")
+        recalled(client, "saxophone")
+        # Answers before it is forgotten, and the server is stopped at once.
+        infer(client, "city", 0.9, "Kyoto")
+
+    with chat_server(data_dir, clock) as server, server.client() as client:
+        gone(data_dir, "saxophone")
+        assert values(client) == {"city": "Kyoto"}
+
+
 def test_the_threshold_is_of_each_owner(data_dir: Path, clock: SettableClock) -> None:
     tokens = {"t-alice": "alice", "t-bob": "bob"}
     with (
