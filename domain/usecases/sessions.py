@@ -45,6 +45,7 @@ class Sessions:
         """Starts or continues the working memory and keeps the messages; the same turn again changes nothing."""
         check_turn(turn, self.limits)
         now = self.clock()
+        messages = worth_keeping(turn.messages)
         fact, refused = None, None
         try:
             fact = fact_of(turn, self.new_fact_id(), now)
@@ -59,7 +60,7 @@ class Sessions:
             memory = after_turn(before, turn, self.limits, now)
             await store.put_working_memory(memory)
             if settings.enabled:
-                await store.add_messages(turn.session_id, worth_keeping(turn.messages))
+                await store.add_messages(turn.session_id, messages)
             writes = () if fact is None else (await write_fact(store, fact, now),)
             if writes:
                 await self.settings.evict(store, settings)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.bench import chunks, graph, oracle, search_quality, search_speed, writes
+from tests.bench import chunks, extraction, graph, oracle, recall, search_quality, search_speed, turns, writes
 from tests.bench.table import Table
 
 RESULTS: Final = Path(__file__).parent / "results.md"
@@ -15,7 +15,12 @@ RESULTS: Final = Path(__file__).parent / "results.md"
 BENCHMARKS: Final[Mapping[str, Callable[[], Table]]] = {
     "graph": graph.run,
     "writes": writes.run,
+    "turns": turns.run,
+}
+# These may grow to a million, and be kept.
+GROWING: Final = {
     "speed": search_speed.run,
+    "recall": recall.run,
 }
 # These read the texts of --data.
 ON_DATA: Final[Mapping[str, Callable[[Path], Table]]] = {
@@ -24,18 +29,20 @@ ON_DATA: Final[Mapping[str, Callable[[Path], Table]]] = {
     "growth": chunks.as_the_book_grows,
     "oracle": oracle.run,
     "quality": search_quality.run,
+    "extraction": extraction.run,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--data", type=Path, help="a folder of texts; without it, what needs them is left out")
-    parser.add_argument("--million", action="store_true", help="speed with a million documents as well; takes long")
-    parser.add_argument("--keep", type=Path, help="a folder for the libraries of speed, to be filled only once")
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, *ON_DATA, []])
+    parser.add_argument("--million", action="store_true", help="speed and recall with a million as well; takes long")
+    parser.add_argument("--keep", type=Path, help="a folder for what speed and recall fill, to be filled only once")
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, *GROWING, *ON_DATA, []])
     arguments = parser.parse_args()
-    speed = partial(search_speed.run, with_million=arguments.million, keep=arguments.keep)
-    runs: dict[str, Callable[[], Table]] = {**BENCHMARKS, "speed": speed}
+    runs: dict[str, Callable[[], Table]] = dict(BENCHMARKS)
+    for name, run in GROWING.items():
+        runs[name] = partial(run, with_million=arguments.million, keep=arguments.keep)
     if arguments.data is not None:
         runs |= {name: partial(run, arguments.data) for name, run in ON_DATA.items()}
     tables = []

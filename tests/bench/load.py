@@ -70,7 +70,7 @@ async def _rate(target: Target, seconds: float) -> float:
         asked = 0
         while time.perf_counter() < deadline:
             writer.write(target.request)
-            await _read_response(reader)
+            await read_response(reader)
             asked += 1
         writer.close()
         return asked
@@ -83,12 +83,12 @@ async def _rate(target: Target, seconds: float) -> float:
 async def _answer_once(target: Target) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
     writer.write(target.request)
-    body = await _read_response(reader)
+    body = await read_response(reader)
     writer.close()
     return body
 
 
-async def _read_response(reader: asyncio.StreamReader) -> bytes:
+async def read_response(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):
         raise RuntimeError(head.decode())
