@@ -139,7 +139,10 @@ def _created(client: Client, mutation: str, field: str, fields: dict[str, Any]) 
 
 
 async def write_down_reads(service: Service, statements: list[str]) -> None:
-    """But for the look whether anything has changed, which the index takes all the time."""
+    """But for the look whether anything has changed, which the index takes all the time.
+
+    Sessions that have ended are looked for as well: let `sweep_seconds` be long.
+    """
 
     def note(statement: str) -> None:
         if "sqlite_sequence" not in statement:

@@ -64,7 +64,7 @@ class Watched:
 
 @asynccontextmanager
 async def watching(data_dir: Path) -> AsyncIterator[Watched]:
-    async with open_service(Settings(data_dir=data_dir, embedder="none")) as service:
+    async with open_service(Settings(data_dir=data_dir, embedder="none", sweep_seconds=3600)) as service:
         statements: list[str] = []
         await write_down_reads(service, statements)
         yield Watched(service, statements)

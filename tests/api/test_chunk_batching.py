@@ -83,7 +83,7 @@ def text_naming(count: int) -> str:
 @pytest.fixture
 async def shelf(tmp_path: Path) -> AsyncIterator[Watched]:
     """A book with few entities and memories and a book with many."""
-    async with open_service(Settings(data_dir=tmp_path / "data", embedder="none")) as service:
+    async with open_service(Settings(data_dir=tmp_path / "data", embedder="none", sweep_seconds=3600)) as service:
         statements: list[str] = []
         await write_down_reads(service, statements)
         for book_id, size in BOOK_SIZES.items():
