@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 SECRET_MARK: Final = "[secret]"  # noqa: S105
+MOST_PASSES: Final = 8
 
 # Every repetition that can fail is bounded or cannot be entered twice: time grows with the text and no faster.
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]{1,40}-----|\Z)")
@@ -87,6 +88,15 @@ _NO_PASSWORD: Final = re.compile(
 
 def without_secrets(text: str) -> str:
     """Each secret gives way to a mark; all else stays as it is."""
+    # What stood behind a secret may be one itself, now that the mark stands before it.
+    for _ in range(MOST_PASSES):
+        text, before = _marked(text), text
+        if text == before:
+            break
+    return text
+
+
+def _marked(text: str) -> str:
     kept, at = [], 0
     for start, end in sorted(_spans(text)):
         if start >= at:
